@@ -1,11 +1,59 @@
+export * from "./agent/Agent.ts"
+export { Inbox } from "./agent/Inbox.ts"
+export { loopDefaults, LoopGuard, type LoopLimits } from "./agent/LoopGuard.ts"
+export { OpenAsks, type ResumeMode } from "./agent/Repair.ts"
+export { type Action, nextAction, TurnProjection, type TurnState } from "./agent/Turn.ts"
 export * from "./Fence.ts"
+export * from "./Harness.ts"
+export * from "./human/Approval.ts"
+export * from "./human/Attention.ts"
+export * from "./human/Command.ts"
 export * from "./human/Interaction.ts"
 export * from "./human/Question.ts"
+export * from "./journal/AppendList.ts"
 export * from "./journal/Journal.ts"
-export * from "./journal/Projection.ts"
+export * from "./journal/LiveEvent.ts"
+export { Projection } from "./journal/Projection.ts"
+export * from "./journal/Session.ts"
 export * from "./journal/SessionEvent.ts"
-export * from "./model/Canonical.ts"
+export { SessionInfo } from "./journal/SessionInfo.ts"
+export * from "./model/Boundary.ts"
+export { canonicalJson, sha256 } from "./model/Canonical.ts"
+export { History } from "./model/History.ts"
 export * from "./model/Message.ts"
+export {
+  assemble,
+  HeaderProjection,
+  StatePlacement,
+  type StateSections,
+  toRequestHeader
+} from "./model/ModelRequest.ts"
 export * from "./model/ModelTransport.ts"
+export * from "./model/PromptSection.ts"
+export * from "./model/RetryPolicy.ts"
+export * from "./model/Usage.ts"
+export * from "./plan/PlanGate.ts"
+export * from "./plan/PlanMode.ts"
+export { type ReviewOptions, reviewOptions } from "./plan/PlanReview.ts"
+export { PlanSignals } from "./plan/PlanSignals.ts"
+export {
+  closesGate,
+  commitPlan,
+  effective,
+  foldPlanMode,
+  needsNotice,
+  type PlanFold,
+  PlanProjection,
+  type PlanState,
+  type SelectedBy,
+  type Selection,
+  selectPlan
+} from "./plan/PlanState.ts"
+export { AskUser } from "./tools/AskUser.ts"
+export { type Batch, type BatchCall, openCalls, ToolBatch } from "./tools/ToolBatch.ts"
 export * from "./tools/ToolCatalog.ts"
-export * from "./tools/ToolSafety.ts"
+export * from "./tools/ToolGate.ts"
+export * from "./tools/ToolHook.ts"
+export { Artifacts, type OutputLimit, type ToolOutcome, ToolOutputLimit } from "./tools/ToolOutcome.ts"
+export { type RunOptions, ToolDeadline, ToolRunner } from "./tools/ToolRunner.ts"
+export { type Judgement, ToolSafety } from "./tools/ToolSafety.ts"

@@ -4,7 +4,6 @@
  * A projection is the only form in which the harness keeps state that must survive a restart. A read costs nothing, an
  * event costs one call per projection that listens to its type.
  */
-import { Context, Layer } from "effect"
 import type { EventData, EventType, SessionEvent } from "./SessionEvent.ts"
 
 type Handler<S, K extends string> = (
@@ -20,8 +19,11 @@ export interface Projection<S> {
   readonly on: { readonly [type: string]: (state: S, data: never, event: SessionEvent) => S }
 }
 
+const known: Array<Projection<unknown>> = []
+
 /**
- * Describes a projection.
+ * Describes a projection. Every session that is opened after this call folds it from its first event on, so make it at
+ * the top of a module.
  *
  * @example
  * const Rounds = Projection.make({ name: "rounds", initial: 0, on: { "step/open": (n) => n + 1 } })
@@ -30,7 +32,14 @@ const make = <S>(options: {
   readonly name: string
   readonly initial: S
   readonly on: { readonly [K in EventType]?: Handler<S, K> } & { readonly [K in `x-${string}`]?: Handler<S, K> }
-}): Projection<S> => options as unknown as Projection<S>
+}): Projection<S> => {
+  const projection = options as unknown as Projection<S>
+  known.push(projection as Projection<unknown>)
+  return projection
+}
+
+/** The projections that a session opened now would fold. */
+export const knownProjections = (): ReadonlyArray<Projection<unknown>> => [...known]
 
 /** Applies one event to a state of `projection`. */
 const step = <S>(projection: Projection<S>, state: S, event: SessionEvent): S => {
@@ -43,14 +52,6 @@ const fold = <S>(projection: Projection<S>, events: Iterable<SessionEvent>): S =
   let state = projection.initial
   for (const event of events) state = step(projection, state, event)
   return state
-}
-
-/** Projections that embedders add to those of the core; a session folds them from its first event on. */
-export class Projections extends Context.Reference<ReadonlyArray<Projection<unknown>>>("@holdfast/core/Projections", {
-  defaultValue: () => []
-}) {
-  static readonly layer = (...projections: ReadonlyArray<Projection<never> | Projection<unknown>>): Layer.Layer<never> =>
-    Layer.succeed(Projections, projections as ReadonlyArray<Projection<unknown>>)
 }
 
 /** Makes projections and applies them. */

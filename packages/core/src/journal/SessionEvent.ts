@@ -284,8 +284,7 @@ export interface EventDefinition {
 }
 
 /** Makes the event record that is passed to `Session.transact`. */
-const event = <K extends EventType>(type: K, data: EventData<K>): NewEvent =>
-  ({ type, data }) as unknown as NewEvent
+const event = <K extends EventType>(type: K, data: EventData<K>): NewEvent => ({ type, data }) as unknown as NewEvent
 
 /**
  * Describes an event type of an embedder.

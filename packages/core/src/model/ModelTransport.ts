@@ -32,7 +32,14 @@ export type ModelPart =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Reasoning"; readonly text: string }
   | { readonly _tag: "ToolInput"; readonly index: number; readonly name: string; readonly text: string }
-  | { readonly _tag: "ToolCall"; readonly id: string; readonly name: string; readonly arguments: string }
+  | {
+    readonly _tag: "ToolCall"
+    readonly id: string
+    readonly name: string
+    readonly arguments: string
+    /** What the model wrote, where the transport had to mend it. */
+    readonly received?: string
+  }
   | { readonly _tag: "Usage"; readonly usage: TokenUsage }
   | { readonly _tag: "Finish"; readonly reason: FinishReason }
 

@@ -4,12 +4,16 @@
  * Tools are declared with `effect/ai`'s `Tool` and `Toolkit`; the harness runs them. A layer that adds tools takes them
  * away again when its scope closes. The table that the model sees is made once (see `ModelRequest`) and does not follow.
  */
-import { Context, Effect, Layer, Schema, type Scope, Stream } from "effect"
+import { Cause, Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import { Tool, type Toolkit } from "effect/ai"
-import type { Preview } from "../human/Question.ts"
+import type { Disposed } from "../Fence.ts"
+import type { Asker, Preview } from "../human/Question.ts"
 import type { Projection } from "../journal/Projection.ts"
-import type { SessionId, ToolDefinition } from "../journal/SessionEvent.ts"
+import type { Session, SessionView, TransactError } from "../journal/Session.ts"
+import { SessionInfo } from "../journal/SessionInfo.ts"
+import type { NewEvent, SessionId, ToolDefinition } from "../journal/SessionEvent.ts"
 import { canonicalJson } from "../model/Canonical.ts"
+import type { ToolOutcome } from "./ToolOutcome.ts"
 import { type Classify, fromAnnotations, type ToolSafety } from "./ToolSafety.ts"
 
 /** What a running tool can know about its call. */
@@ -48,6 +52,8 @@ export interface ToolTraits<Params = unknown> {
   readonly grantLabel?: (params: Params) => string
   /** A `read` call that still asks a person. */
   readonly needsApproval?: (params: Params) => boolean
+  /** The tool waits for a person or for other agents: the deadline of tools does not hold for it. */
+  readonly waits?: boolean
 }
 
 /** A tool that the harness can run. */
@@ -61,8 +67,29 @@ export interface CatalogTool {
   readonly traits: ToolTraits
   /** Checks arguments against the tool's schema; the error says what is wrong and where. */
   readonly decode: (args: unknown) => Effect.Effect<unknown, Schema.SchemaError>
-  /** Runs the call. `args` are the encoded arguments. A failure is what the tool declared as its failure. */
-  readonly run: (args: unknown, call: string) => Effect.Effect<unknown, unknown>
+  /**
+   * Starts the body with decoded arguments. Calling it is the start: the gate is asked in the same tick. A failure is what the tool
+   * declared as its failure.
+   */
+  readonly run: (params: unknown, call: RunningCall) => Effect.Effect<unknown, unknown>
+  /** For signals: tells the harness what the model wants, and decides what the model is told. Takes undecoded arguments. */
+  readonly signal?: (args: unknown, call: SignalCall) => Effect.Effect<ToolOutcome, TransactError | Disposed>
+}
+
+export interface RunningCall {
+  readonly id: string
+  /** Something to show a person while the tool runs. */
+  readonly progress: (value: unknown) => Effect.Effect<void>
+}
+
+/** What a signal can do: write facts of its session, and ask. */
+export interface SignalCall {
+  readonly id: string
+  readonly name: string
+  readonly session: Session
+  readonly asker: Asker
+  /** Results of the batch that are still to be logged; a signal that writes puts them before its own events. */
+  readonly pending: (view: SessionView) => ReadonlyArray<NewEvent>
 }
 
 /** Two tools of one name. Rename one of them, or take the first away before the second comes. */
@@ -126,15 +153,17 @@ export class ToolCatalog extends Context.Service<ToolCatalog, {
   > =>
     Layer.effectDiscard(Effect.gen(function*() {
       const catalog = yield* ToolCatalog
-      const handlers = yield* toolkit
+      const handlers = yield* Effect.context<Tool.HandlersFor<Tools>>()
       const given = options.traits ?? {}
-      const traits = Effect.isEffect(given) ? yield* (given as Effect.Effect<Traits<Tools>, E, R>) : given as Traits<Tools>
+      const traits = Effect.isEffect(given)
+        ? yield* (given as Effect.Effect<Traits<Tools>, E, R>)
+        : given as Traits<Tools>
       for (const tool of Object.values(toolkit.tools)) {
         yield* catalog.register(
           fromTool(tool, {
             shown: options.shown ?? true,
             traits: (traits[tool.name] ?? {}) as ToolTraits,
-            run: (args, call) => lastResult(handlers.handle(tool.name, args as never, call))
+            run: runnerOf(tool, handlers)
           }),
           options
         )
@@ -142,22 +171,33 @@ export class ToolCatalog extends Context.Service<ToolCatalog, {
     }))
 }
 
-// A handler's services are those of its layer; the stream that Toolkit gives back asks for nothing more at this point.
-const lastResult = (
-  started: Effect.Effect<Stream.Stream<Tool.HandlerResult<Tool.Any>, unknown, unknown>, unknown, unknown>
-): Effect.Effect<unknown, unknown> =>
-  Effect.flatMap(started as Effect.Effect<Stream.Stream<Tool.HandlerResult<Tool.Any>, unknown>, unknown>, (results) =>
-    Stream.runFold(
-      results,
-      (): Tool.HandlerResult<Tool.Any> | undefined => undefined,
-      (last, result) => result.preliminary ? last : result
-    )).pipe(Effect.flatMap((result) => {
-      if (result === undefined) return Effect.void
-      return result.isFailure ? Effect.fail(result.encodedResult) : Effect.succeed(result.encodedResult)
-    }))
+// The handler is called directly and not through `Toolkit.handle`, which starts it on a later tick: the gate is asked in
+// the tick that calls it.
+const runnerOf = (tool: Tool.Any, handlers: Context.Context<never>): CatalogTool["run"] => {
+  const entry = handlers.mapUnsafe.get(tool.id) as Tool.Handler<string>
+  const encode = Schema.encodeUnknownEffect(tool.successSchema as Schema.Codec<unknown, unknown>)
+  const encodeFailure = Schema.encodeUnknownEffect(tool.failureSchema as Schema.Codec<unknown, unknown>)
+  return (params, call) =>
+    (entry.handler(params, { toolCallId: call.id, preliminary: call.progress }) as Effect.Effect<unknown, unknown>)
+      .pipe(
+        Effect.updateContext((input: Context.Context<never>) => Context.merge(entry.context, input)),
+        Effect.matchCauseEffect({
+          onSuccess: encode,
+          onFailure: (cause) => {
+            const failure = Cause.findErrorOption(cause)
+            return Option.isNone(failure)
+              ? Effect.failCause(cause)
+              : Effect.flatMap(
+                Effect.catch(encodeFailure(failure.value), () => Effect.succeed(failure.value)),
+                Effect.fail
+              )
+          }
+        })
+      )
+}
 
 /** Makes a catalogue entry from a declared tool and a way to run it. */
-export const fromTool = (
+const fromTool = (
   tool: Tool.Any,
   options: Pick<CatalogTool, "run" | "shown" | "traits"> & { readonly safety?: ToolSafety }
 ): CatalogTool => ({
@@ -175,6 +215,26 @@ export const fromTool = (
   run: options.run
 })
 
+/** Who a session asks as. */
+export const askerOf = (view: SessionView): Asker => {
+  const path: Array<string> = []
+  for (let at: SessionView | undefined = view; at !== undefined; at = at.parent) {
+    const { depth, title } = at.get(SessionInfo)
+    if (depth > 0) path.unshift(title ?? at.id)
+  }
+  return { session: view.id, path }
+}
+
+/** The folder that a session works in: its own, or that of the nearest session above it that has one. */
+export const cwdOf = (view: SessionView): string | undefined =>
+  view.get(SessionInfo).cwd ?? (view.parent === undefined ? undefined : cwdOf(view.parent))
+
+/** Makes a signal: a call that speaks to the harness and changes nothing in the world. */
+export const signalTool = (tool: Tool.Any, signal: NonNullable<CatalogTool["signal"]>): CatalogTool => ({
+  ...fromTool(tool, { safety: "signal", shown: true, traits: {}, run: () => Effect.void }),
+  signal
+})
+
 /** Function names that every OpenAI-compatible endpoint accepts (DeepSeek answers 400 to any other). */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -188,8 +248,7 @@ const makeCatalog = (): ToolCatalog["Service"] => {
   }
   return {
     get: (name) => tools.get(name)?.at(-1),
-    all: () =>
-      sorted ??= [...tools.values()].map((stack) => stack.at(-1)!).sort((a, b) => a.name < b.name ? -1 : 1),
+    all: () => sorted ??= [...tools.values()].map((stack) => stack.at(-1)!).sort((a, b) => a.name < b.name ? -1 : 1),
     register: (tool, options) =>
       Effect.suspend((): Effect.Effect<void, ToolNameTaken | InvalidTool, Scope.Scope> => {
         if (!NAME.test(tool.name)) {

@@ -25,7 +25,8 @@ export const fromAnnotations = (tool: Tool.Any): ToolSafety => {
   return destructive(tool)
 }
 
-const hasAnnotation = (tool: Tool.Any, key: { readonly key: string }): boolean => tool.annotations.mapUnsafe.has(key.key)
+const hasAnnotation = (tool: Tool.Any, key: { readonly key: string }): boolean =>
+  tool.annotations.mapUnsafe.has(key.key)
 
 const destructive = (tool: Tool.Any): ToolSafety =>
   hasAnnotation(tool, Tool.Destructive) && Context.get(tool.annotations, Tool.Destructive) ? "danger" : "mutate"

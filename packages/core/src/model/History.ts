@@ -1,0 +1,21 @@
+/** The fold that is the history: the messages that the next request will carry. */
+import { AppendList } from "../journal/AppendList.ts"
+import { Projection } from "../journal/Projection.ts"
+import type { Message } from "./Message.ts"
+
+/** The messages, oldest first. A message is the same object in every later state. */
+export const History: Projection<AppendList<Message>> = Projection.make({
+  name: "history",
+  initial: AppendList.empty<Message>(),
+  on: {
+    "message/user": (list, { text, source }) => list.append({ role: "user", text, source }),
+    "message/assistant": (list, { text, reasoning, calls, interrupted }) =>
+      interrupted === true && text === "" && reasoning === "" ? list : list.append({
+        role: "assistant",
+        text,
+        reasoning,
+        calls: calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
+      }),
+    "tool/result": (list, { call, name, content }) => list.append({ role: "tool", call, name, text: content })
+  }
+})
