@@ -85,8 +85,11 @@ export class PrefixCache {
     return found * this.block
   }
 
-  /** Remembers a prompt (`input`) or a prompt and its reply (`output`), usable after the lag of its kind. */
-  persist(namespace: string, ids: Int32Array, now: number, kind: "input" | "output"): void {
+  /**
+   * Remembers a prompt (`input`) or a prompt and its reply (`output`), usable after the lag of its kind. For an output,
+   * `promptTokens` says where it begins: the blocks before it belong to the input and to its lag.
+   */
+  persist(namespace: string, ids: Int32Array, now: number, kind: "input" | "output", promptTokens = 0): void {
     let space = this.namespaces.get(namespace)
     if (space === undefined) {
       space = { entries: new Map(), seen: new Set() }
@@ -98,7 +101,8 @@ export class PrefixCache {
     const readyAt = now + (kind === "input" ? this.options.inputLag ?? 0 : this.options.outputLag ?? 0)
     const dropped = this.dropped(last, kind)
     if (this.options.mode !== "units") {
-      if (!dropped) { for (const key of keys) this.store(space.entries, key, readyAt, now) }
+      const own = dropped ? [] : keys.slice(Math.floor(promptTokens / this.block))
+      for (const key of own) this.store(space.entries, key, readyAt, now)
     } else {
       const common = this.commonBlocks(space.seen, keys)
       for (const key of keys) space.seen.add(key)
@@ -170,6 +174,8 @@ export class PrefixCache {
   }
 
   private keysOf(ids: Int32Array): ReadonlyArray<string> {
+    const latest = this.recent[0]
+    if (latest?.ids === ids) return latest.keys
     const blocks = Math.floor(ids.length / this.block)
     let best: Sequence | undefined
     let shared = 0
@@ -179,6 +185,7 @@ export class PrefixCache {
         best = sequence
         shared = length
       }
+      if (shared === blocks) break
     }
     const keys = best === undefined ? [] : best.keys.slice(0, shared)
     for (let index = shared; index < blocks; index++) {
@@ -195,14 +202,10 @@ export class PrefixCache {
   }
 
   private sharedBlocks(sequence: Sequence, ids: Int32Array, blocks: number): number {
-    const limit = Math.min(sequence.keys.length, blocks)
-    let shared = 0
-    while (shared < limit) {
-      const from = shared * this.block
-      const to = from + this.block
-      if (Buffer.compare(bytesOf(sequence.ids, from, to), bytesOf(ids, from, to)) !== 0) break
-      shared += 1
-    }
-    return shared
+    const limit = Math.min(sequence.keys.length, blocks) * this.block
+    const other = sequence.ids
+    let at = 0
+    while (at < limit && other[at] === ids[at]) at += 1
+    return Math.floor(at / this.block)
   }
 }

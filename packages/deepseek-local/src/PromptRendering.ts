@@ -28,8 +28,10 @@ export interface PromptTemplate {
   readonly block: string
   readonly invoke: string
   readonly parameter: string
-  /** Written before every system message; V4 has none. */
-  readonly systemMarker: string
+  /** The instructions between the heading of the tools and their schemas. */
+  readonly instructions: { readonly tokens: number; readonly bytes: number }
+  /** One token before the head of the prompt and before every later system message; V4 has none. */
+  readonly systemMarker: boolean
 }
 
 /** DeepSeek-V4 as published with the open weights. */
@@ -39,7 +41,22 @@ export const v4: PromptTemplate = {
   block: "tool_calls",
   invoke: "invoke",
   parameter: "parameter",
-  systemMarker: ""
+  instructions: { tokens: 200, bytes: 880 },
+  systemMarker: false
+}
+
+/**
+ * DeepSeek-V4.1, from its published encoding. Its effort texts are short and all of the same length. No counts of the live
+ * API for known prompts were found, so these are as good as that encoding.
+ */
+export const v41: PromptTemplate = {
+  name: "v4.1",
+  effort: { low: { tokens: 25, bytes: 91 }, high: { tokens: 25, bytes: 91 }, max: { tokens: 25, bytes: 92 } },
+  block: " calls",
+  invoke: " invoke",
+  parameter: " parameter",
+  instructions: { tokens: 190, bytes: 874 },
+  systemMarker: true
 }
 
 const bos = "<｜begin▁of▁sentence｜>"
@@ -146,26 +163,30 @@ const blockText = (item: Extract<Item, { role: "user" }>, calls: ReadonlyArray<W
   return item.blocks.map((block) => block.call === undefined ? block.text : results[next++]?.text ?? "").join("\n\n")
 }
 
-const head = (request: ChatRequest, template: PromptTemplate): Array<Segment> => {
+/** Counted as the one token that it is in V4.1's vocabulary; the published V4 vocabulary would split it. */
+const marker: Segment = { fixed: "system-marker", tokens: 1, bytes: 12 }
+
+const head = (request: ChatRequest, template: PromptTemplate, hasSystem: boolean): Array<Segment> => {
   const segments: Array<Segment> = [{ text: bos }]
   const effort = template.effort[request.effort]
-  const effortSegment = { fixed: `effort-${template.name}-${request.effort}`, ...effort }
-  if (request.thinking && effort.tokens > 0) segments.push(effortSegment)
+  const thinks = request.thinking && effort.tokens > 0
+  if (template.systemMarker && (thinks || hasSystem)) segments.push(marker)
+  if (thinks) segments.push({ fixed: `effort-${template.name}-${request.effort}`, ...effort })
   return segments
 }
 
-const toolSegments = (request: ChatRequest): ReadonlyArray<Segment> => {
+const toolSegments = (request: ChatRequest, template: PromptTemplate): ReadonlyArray<Segment> => {
   const segments: Array<Segment> = []
   if (request.tools.length > 0 && request.toolChoice !== "none") {
     segments.push(
       { text: "\n\n## Tools\n\n" },
-      { fixed: "tools-before", tokens: 200, bytes: 880 },
+      { fixed: `instructions-${template.name}`, ...template.instructions },
       { text: `${request.tools.map((tool) => pythonJson(tool.function)).join("\n")}\n\n` },
       { fixed: "tools-after", tokens: 18, bytes: 97 }
     )
   }
   if (request.responseFormat === "json_object") {
-    segments.push({ text: "\n\n" }, { fixed: "response-format", tokens: 15, bytes: 84 }, {
+    segments.push({ text: "\n\n" }, { fixed: "response-format", tokens: 15, bytes: 80 }, {
       text: pythonJson({ type: "json_object" })
     })
   }
@@ -184,27 +205,26 @@ const toolSegments = (request: ChatRequest): ReadonlyArray<Segment> => {
 export const renderPrompt = (request: ChatRequest, template: PromptTemplate = v4): ReadonlyArray<Segment> => {
   const items = toItems(request.messages)
   const keepReasoning = request.tools.length > 0 && request.toolChoice !== "none"
-  const lastUser = items.findLastIndex((item) => item.role === "user")
-  const segments = head(request, template)
-  const push = (text: string): void => {
-    const previous = segments[segments.length - 1]
-    // The system text and the headings after it are one run of text for the tokenizer.
-    if (previous !== undefined && "text" in previous && previous.text.endsWith("\n\n") === false && text === "\n\n") {
-      segments[segments.length - 1] = { text: previous.text + text }
-    } else if (text !== "") segments.push({ text })
-  }
+  const lastUser = items.findLastIndex((item, index) =>
+    item.role === "user" || (template.systemMarker && item.role === "system" && index > 0)
+  )
+  const [opening, ...rest] = toolSegments(request, template)
   const first = items[0]
-  const system = first?.role === "system" ? first.text : ""
-  const [tools, ...rest] = toolSegments(request)
-  push(template.systemMarker)
-  if (tools !== undefined && "text" in tools) push(system + tools.text)
-  else push(system)
+  const segments = head(request, template, first?.role === "system" || opening !== undefined)
+  const push = (text: string): void => {
+    if (text !== "") segments.push({ text })
+  }
+  // The system text and the heading after it are one run of text for the tokenizer.
+  push((first?.role === "system" ? first.text : "") + (opening !== undefined && "text" in opening ? opening.text : ""))
   segments.push(...rest)
   let calls: ReadonlyArray<WireToolCall> = []
   items.forEach((item, index) => {
     const following = items[index + 1]
     if (item.role === "system") {
-      if (index > 0) push(template.systemMarker + item.text)
+      if (index > 0) {
+        if (template.systemMarker) segments.push(marker)
+        push(item.text)
+      }
       if (following !== undefined && following.role !== "assistant") return
     } else if (item.role === "user") {
       push(user)

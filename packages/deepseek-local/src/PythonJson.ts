@@ -7,8 +7,10 @@
 export const pythonJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`
   if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value).filter(([, item]) => item !== undefined)
-      .map(([key, item]) => `${JSON.stringify(key)}: ${pythonJson(item)}`).join(", ")}}`
+    return `{${
+      Object.entries(value).filter(([, item]) => item !== undefined)
+        .map(([key, item]) => `${JSON.stringify(key)}: ${pythonJson(item)}`).join(", ")
+    }}`
   }
   return JSON.stringify(value) ?? "null"
 }

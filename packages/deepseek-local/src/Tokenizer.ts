@@ -19,10 +19,32 @@ const hashName = (name: string): number => {
   return hash
 }
 
-const segmentBytes = (segment: Segment): Buffer =>
-  "text" in segment
-    ? Buffer.from(segment.text, "utf8")
-    : Buffer.alloc(segment.bytes, hashName(segment.fixed) & 0x7f)
+/** Bounds the memory of each rolling cache: about 64 MB of ids or bytes. */
+const maximumCached = 16_000_000
+
+/**
+ * Remembers what texts become. A session sends its whole history again with each request; what was converted once is
+ * looked up, so that a request costs what is new in it.
+ */
+const rolling = <Value extends { readonly length: number }>(convert: (text: string) => Value) => {
+  const known = new Map<string, Value>()
+  let cached = 0
+  return (text: string): Value => {
+    const old = known.get(text)
+    if (old !== undefined) return old
+    const value = convert(text)
+    known.set(text, value)
+    cached += value.length
+    for (const [key, oldest] of known) {
+      if (cached <= maximumCached) break
+      known.delete(key)
+      cached -= oldest.length
+    }
+    return value
+  }
+}
+
+const bytesOf = rolling((text) => Buffer.from(text, "utf8"))
 
 const wordPattern = /\s?[\p{L}\p{N}_]{1,8}|\s?[^\s\p{L}\p{N}_]{1,4}|\s{1,8}/gu
 
@@ -34,16 +56,9 @@ const wordPattern = /\s?[\p{L}\p{N}_]{1,8}|\s?[^\s\p{L}\p{N}_]{1,4}|\s{1,8}/gu
 export const byteEstimate: Tokenizer = {
   name: "byte-estimate",
   tokenise: (segments) => {
-    const parts: Array<Buffer> = []
-    let text = ""
-    for (const segment of segments) {
-      if ("text" in segment) text += segment.text
-      else {
-        parts.push(Buffer.from(text, "utf8"), segmentBytes(segment))
-        text = ""
-      }
-    }
-    parts.push(Buffer.from(text, "utf8"))
+    const parts = segments.map((segment) =>
+      "text" in segment ? bytesOf(segment.text) : Buffer.alloc(segment.bytes, hashName(segment.fixed) & 0x7f)
+    )
     const length = parts.reduce((sum, part) => sum + part.length, 0)
     const ids = new Int32Array(Math.ceil(length / 4))
     const target = new Uint8Array(ids.buffer)
@@ -85,30 +100,11 @@ const makePieces = (encoder: Encoder, encode: (text: string) => Int32Array) => {
   }
 }
 
-/** Bounds the memory of the rolling cache: about 64 MB of ids. */
-const maximumCachedTokens = 16_000_000
-
 /**
- * A tokenizer around an encoder. Segments are encoded once and remembered, so that a session whose history grows by a
- * message at a time costs what is new in each request.
+ * A tokenizer around an encoder; each segment is encoded once.
  */
 export const makeTokenizer = (name: string, encoder: Encoder): Tokenizer => {
-  const known = new Map<string, Int32Array>()
-  let cached = 0
-  const encode = (text: string): Int32Array => {
-    let ids = known.get(text)
-    if (ids === undefined) {
-      ids = Int32Array.from(encoder.encode(text, { add_special_tokens: false }))
-      known.set(text, ids)
-      cached += ids.length
-      for (const [key, old] of known) {
-        if (cached <= maximumCachedTokens) break
-        known.delete(key)
-        cached -= old.length
-      }
-    }
-    return ids
-  }
+  const encode = rolling((text) => Int32Array.from(encoder.encode(text, { add_special_tokens: false })))
   return {
     name,
     tokenise: (segments) => {

@@ -1,5 +1,5 @@
 /** A call as far as it can be understood without doing anything: its tool, its arguments, its judgement. */
-import { Effect, Exit, Schema } from "effect"
+import { Effect, Exit, type Schema } from "effect"
 import type { CallRecord } from "../journal/SessionEvent.ts"
 import type { CatalogTool, ToolCatalog } from "./ToolCatalog.ts"
 import { failedOutcome, refused, type ToolOutcome } from "./ToolOutcome.ts"

@@ -4,7 +4,7 @@
  * Consecutive reading calls run together, any other call is a barrier. Results are logged in call order. What has been
  * decided and done is in the journal; what is kept here is only what the running fibers know before it is logged.
  */
-import { Cause, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Exit, Layer, type Schema } from "effect"
 import { type Disposed, Fence } from "../Fence.ts"
 import { Approval } from "../human/Approval.ts"
 import type { Session, SessionView, TransactError } from "../journal/Session.ts"
@@ -229,7 +229,9 @@ export class ToolRunner extends Context.Service<ToolRunner, {
           const context = contextOf(session, call, new Map())
           const preview = traits.preview === undefined
             ? Exit.succeed({ kind: "text" as const, text: call.text })
-            : yield* Effect.exit(Effect.suspend(() => traits.preview!(params, context)))
+            : yield* Effect.exit(
+              Effect.provideService(Effect.suspend(() => traits.preview!(params, context)), CurrentCall, context)
+            )
           if (Exit.isFailure(preview)) {
             if (Cause.hasInterruptsOnly(preview.cause)) return yield* Effect.interrupt
             return failedOutcome("tool_failed", fromCause(call.judgement.name, preview.cause).content)

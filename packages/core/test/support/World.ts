@@ -1,5 +1,5 @@
 /** A whole harness in memory with tools that record what they did. */
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Layer, Schema, type Scope, Stream } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import {
   Agent,
@@ -81,7 +81,7 @@ export const world = (options: WorldOptions): World => {
 }
 
 /** A new session with an agent at work on it. */
-export const start = (id = "s"): Effect.Effect<AgentHandle, unknown, Sessions | Agent | import("effect").Scope.Scope> =>
+export const start = (id = "s"): Effect.Effect<AgentHandle, unknown, Sessions | Agent | Scope.Scope> =>
   Effect.gen(function*() {
     const sessions = yield* Sessions
     const session = yield* sessions.create({ id: SessionId.make(id) })
@@ -90,7 +90,7 @@ export const start = (id = "s"): Effect.Effect<AgentHandle, unknown, Sessions | 
 
 export const reopen = (
   id = "s"
-): Effect.Effect<AgentHandle, unknown, Sessions | Agent | import("effect").Scope.Scope> =>
+): Effect.Effect<AgentHandle, unknown, Sessions | Agent | Scope.Scope> =>
   Effect.gen(function*() {
     const sessions = yield* Sessions
     const session = yield* sessions.open(SessionId.make(id))

@@ -1,0 +1,40 @@
+/** The layers of the program: the harness, its tools, a model and a person. */
+import { Artifacts, Harness, type ModelTransport, PromptSections } from "@holdfast/core"
+import { DeepSeek } from "@holdfast/deepseek"
+import { DeepSeekLocal, realistic } from "@holdfast/deepseek-local"
+import { artifactFolder, ProjectInstructions, WorkspaceTools } from "@holdfast/workspace"
+import { Effect, Layer, Redacted } from "effect"
+import { story } from "./Story.ts"
+
+const persona = [
+  "You are a careful software engineer at work in one folder.",
+  "Read before you change, change no more than the task needs, and check what you did.",
+  "Say in one or two sentences what you are doing; do not repeat file contents in your answers."
+].join("\n")
+
+/** The harness with the workspace's tools, over whatever journal, model and person the caller provides. */
+export const app = (options: { readonly root: string; readonly artifacts: string }) =>
+  Layer.mergeAll(
+    WorkspaceTools.layer({ root: options.root, readable: [options.artifacts] }),
+    ProjectInstructions.layer({ root: options.root }),
+    PromptSections.add({ name: "persona", order: 0, text: persona })
+  ).pipe(
+    Layer.provideMerge(Harness.layer()),
+    Layer.provide(Layer.succeed(Artifacts, { keep: artifactFolder(options.artifacts) }))
+  )
+
+/** The stand-in for the DeepSeek API on loopback, reached through the same adapter and client as the real one. */
+export const standIn = (options: { readonly slow: boolean }): Layer.Layer<ModelTransport> =>
+  Layer.unwrap(Effect.map(DeepSeekLocal, ({ url }) =>
+    DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))).pipe(
+      Layer.provide(DeepSeekLocal.layer({
+        scenario: story,
+        tokens: "auto",
+        ...(options.slow ? { latency: realistic } : {})
+      })),
+      Layer.orDie
+    )
+
+/** The real API, with the key from `DEEPSEEK_API_KEY`. */
+export const realApi: Layer.Layer<ModelTransport> = DeepSeek.layerConfig().pipe(Layer.orDie)
+

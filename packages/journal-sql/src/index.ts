@@ -1,0 +1,2 @@
+export * from "./JournalSql.ts"
+export type { SqliteOptions } from "./SqliteStore.ts"

@@ -1,0 +1,83 @@
+/** Input line, progress, questions and keys at the same time, on a real pseudo-terminal. */
+import { assert, describe, it } from "@effect/vitest"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Pty } from "./support/Pty.ts"
+
+const program = new URL("./programs/session.ts", import.meta.url)
+const start = () => Pty.node(program, [], { columns: 80, rows: 20 })
+
+describe("a session", () => {
+  it("reads lines with history, toggles plan mode, and ends by Ctrl-D", async () => {
+    await using pty = start()
+    await pty.waitForScreen("›")
+    pty.press("up")
+    await pty.waitForScreen("› an older line")
+    pty.press("ctrl-c")
+    await pty.waitForGone("an older line")
+    pty.press("shift-tab")
+    await pty.waitForScreen("plan ›")
+    pty.type("hello")
+    pty.press("enter")
+    await pty.waitFor("turn ended: done")
+    assert.include(
+      pty.text(),
+      "◆ plan mode is on: nothing will be changed\nplan › hello\nthought (11 characters)\n  you said hello\n■ turn ended: done"
+    )
+    pty.press("shift-tab")
+    await pty.waitFor("plan mode is off")
+    pty.press("ctrl-d")
+    await pty.waitFor("closed: quit")
+    assert.deepStrictEqual(await pty.exit(), { code: 0, signal: 0 })
+  })
+
+  it("keeps the input line below text that streams, and steers", async () => {
+    await using pty = start()
+    await pty.waitForScreen("›")
+    pty.type("long")
+    pty.press("enter")
+    await pty.waitFor("streamed line 20")
+    pty.type("faster")
+    await pty.waitForScreen("› faster")
+    const last = pty.screen().split("\n").at(-1)
+    assert.strictEqual(last, "› faster")
+    pty.press("enter")
+    await pty.waitFor("· steered with faster")
+    pty.press("ctrl-c")
+    await pty.waitFor("Interrupting. Ctrl-C again within 2 s exits.")
+    await pty.waitFor("turn ended: interrupted")
+    const text = pty.text()
+    const streamed = Array.from(text.matchAll(/streamed line (\d+)/g), (match) => Number(match[1]))
+    assert.deepStrictEqual(streamed, streamed.map((_, index) => index + 1), "each line once and in order")
+    pty.press("ctrl-c")
+    await pty.waitFor("go on with --resume s-1")
+    assert.deepStrictEqual(await pty.exit(), { code: 0, signal: 0 })
+    assert.isTrue(pty.cursorVisible())
+  })
+
+  it("gives the keys to a question while it is open, and the line back afterwards", async () => {
+    await using pty = start()
+    await pty.waitForScreen("›")
+    pty.type("ask")
+    pty.press("enter")
+    await pty.waitForScreen("Enter chooses")
+    assert.notMatch(pty.screen(), /^›$/m)
+    pty.press("shift-tab")
+    await pty.waitForScreen("❯ 4.")
+    assert.notInclude(pty.text(), "plan mode is on")
+    pty.press("tab", "enter")
+    await pty.waitFor(`got {"_tag":"Answered","selected":["once"]}`)
+    await pty.waitForScreen(/^›$/m)
+    pty.type("ask")
+    pty.press("enter")
+    await pty.waitForScreen("Enter chooses")
+    pty.press("ctrl-c")
+    await pty.waitFor("turn ended: interrupted")
+    await pty.waitForScreen(/^›$/m)
+    await sleep(2100)
+    pty.press("ctrl-c")
+    await pty.waitFor(/^Ctrl-C again within 2 s exits\./m)
+    pty.press("ctrl-c")
+    await pty.waitFor("go on with --resume s-1")
+    await pty.exit()
+  })
+})
