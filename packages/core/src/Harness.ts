@@ -4,6 +4,9 @@
  */
 import { Cause, Effect, Exit, Layer, ManagedRuntime, Schema, Scope, Stream } from "effect"
 import { Agent, type AgentHandle, type TurnEnd } from "./agent/Agent.ts"
+import { CompactionLimits, type CompactionOptions } from "./agent/Compaction.ts"
+import type { CompactionEnd } from "./agent/CompactionState.ts"
+import { Fork, type ForkOptions } from "./agent/Fork.ts"
 import type { ResumeMode } from "./agent/Repair.ts"
 import { Approval, type ApprovalOptions } from "./human/Approval.ts"
 import { Attention } from "./human/Attention.ts"
@@ -11,7 +14,7 @@ import { Commands } from "./human/Command.ts"
 import type { Interaction } from "./human/Interaction.ts"
 import type { Journal, SessionSummary } from "./journal/Journal.ts"
 import type { LiveEvent } from "./journal/LiveEvent.ts"
-import { Sessions } from "./journal/Session.ts"
+import { type Session, Sessions } from "./journal/Session.ts"
 import { type SessionEvent, SessionId } from "./journal/SessionEvent.ts"
 import { Boundaries } from "./model/Boundary.ts"
 import type { ModelTransport } from "./model/ModelTransport.ts"
@@ -38,13 +41,24 @@ export interface HarnessOptions {
   readonly approval?: ApprovalOptions
   /** How many questions the person is shown at once. Default: what the provider can show. */
   readonly attention?: number
+  /** Compacts the history when it grows too long, and adds `/compact`. Default: it never does, unless a person asks. */
+  readonly compaction?: Partial<CompactionOptions>
 }
 
 /** The registries that parts of a program add to. */
 export type Registries = ToolCatalog | ToolGates | ToolHooks | PromptSections | Boundaries | Commands
 
 /** Everything that `Harness.layer` provides. */
-export type HarnessServices = Registries | Attention | Approval | ToolRunner | PlanMode | PlanGate | Sessions | Agent
+export type HarnessServices =
+  | Registries
+  | Attention
+  | Approval
+  | ToolRunner
+  | PlanMode
+  | PlanGate
+  | Sessions
+  | Fork
+  | Agent
 
 const registries = Layer.mergeAll(
   ToolCatalog.layer,
@@ -76,8 +90,11 @@ const layer = (
     PlanSignals.layer,
     AskUser.layer()
   )
-  const running = Agent.layer.pipe(Layer.provideMerge(ToolRunner.layer))
-  return Layer.mergeAll(running, Sessions.layer).pipe(
+  const agent = options.compaction === undefined
+    ? Agent.layer
+    : Agent.layer.pipe(Layer.provide(CompactionLimits.layer(options.compaction)))
+  const running = agent.pipe(Layer.provideMerge(ToolRunner.layer))
+  return Layer.mergeAll(running, Sessions.layer, Fork.layer).pipe(
     Layer.provideMerge(plan),
     Layer.provideMerge(people),
     Layer.provideMerge(registries)
@@ -104,6 +121,8 @@ export interface HarnessSession extends AsyncDisposable {
   readonly send: (text: string) => Promise<void>
   readonly command: (line: string) => Promise<string | undefined>
   readonly resume: (mode: ResumeMode) => Promise<TurnEnd>
+  /** Replaces the history with a summary; see `AgentHandle.compact`. */
+  readonly compact: () => Promise<CompactionEnd>
   readonly interrupt: () => Promise<void>
   readonly plan: { readonly get: () => PlanState; readonly set: (active: boolean) => Promise<Selection> }
   readonly usage: () => UsageTotals
@@ -119,6 +138,8 @@ export interface HarnessHandle extends AsyncDisposable {
   ) => Promise<HarnessSession>
   /** Opens a stored session; call its `resume` when its last turn was cut. */
   readonly open: (id: string) => Promise<HarnessSession>
+  /** Copies a session up to an event (default: the last one where no step is open) into a new one and opens that. */
+  readonly fork: (id: string, options?: { readonly at?: number; readonly id?: string }) => Promise<HarnessSession>
   readonly list: () => Promise<ReadonlyArray<SessionSummary>>
   readonly close: () => Promise<void>
 }
@@ -164,6 +185,7 @@ const make = async <E>(parts: HarnessParts<E>): Promise<HarnessHandle> => {
         send: (text) => run(agent.send(text)),
         command: (line) => run(agent.command(line)),
         resume: (mode) => run(agent.resume(mode)),
+        compact: () => run(agent.compact),
         interrupt: () => run(agent.interrupt),
         plan: { get: () => plan.get(agent.session), set: (active) => run(plan.set(agent.session, active)) },
         usage: () => agent.session.view().get(Usage),
@@ -178,18 +200,20 @@ const make = async <E>(parts: HarnessParts<E>): Promise<HarnessHandle> => {
     closed = true
     await runtime.dispose()
   }
+  const work = (opening: Effect.Effect<Session, unknown, Scope.Scope | HarnessServices>) =>
+    start(Effect.flatMap(opening, (session) => Agent.use((agent) => agent.open(session))))
   return {
     create: ({ id, ...rest } = {}) =>
-      start(Effect.gen(function*() {
-        const sessions = yield* Sessions
-        const session = yield* sessions.create({ id: SessionId.make(id ?? crypto.randomUUID()), ...rest })
-        return yield* Effect.flatMap(Agent, (agent) => agent.open(session))
-      })),
-    open: (id) =>
-      start(Effect.gen(function*() {
-        const sessions = yield* Sessions
-        const session = yield* sessions.open(SessionId.make(id))
-        return yield* Effect.flatMap(Agent, (agent) => agent.open(session))
+      work(Sessions.use((all) => all.create({ id: SessionId.make(id ?? crypto.randomUUID()), ...rest }))),
+    open: (id) => work(Sessions.use((all) => all.open(SessionId.make(id)))),
+    fork: (id, options = {}) =>
+      work(Effect.gen(function*() {
+        const to: ForkOptions = {
+          ...(options.at === undefined ? {} : { at: options.at }),
+          ...(options.id === undefined ? {} : { id: SessionId.make(options.id) })
+        }
+        const { session } = yield* Fork.use((fork) => fork.fork(SessionId.make(id), to))
+        return yield* Sessions.use((all) => all.open(session))
       })),
     list: () => run(Effect.flatMap(Sessions, (sessions) => sessions.list)),
     close,

@@ -1,7 +1,17 @@
 export * from "./agent/Agent.ts"
+export {
+  COMPACTION_TRIES,
+  compactionDefaults,
+  CompactionLimits,
+  type CompactionOptions,
+  dueCompaction
+} from "./agent/Compaction.ts"
+export { type CompactionEnd, CompactionProjection, type CompactionState } from "./agent/CompactionState.ts"
+export { type CutOptions, estimateTokens, findCut, units } from "./agent/Cut.ts"
+export * from "./agent/Fork.ts"
 export { Inbox } from "./agent/Inbox.ts"
 export { loopDefaults, LoopGuard, type LoopLimits } from "./agent/LoopGuard.ts"
-export { OpenAsks, type ResumeMode } from "./agent/Repair.ts"
+export { lostCalls, OpenAsks, repair, type ResumeMode } from "./agent/Repair.ts"
 export { type Action, nextAction, TurnProjection, type TurnState } from "./agent/Turn.ts"
 export * from "./Fence.ts"
 export * from "./Harness.ts"
@@ -19,7 +29,7 @@ export * from "./journal/SessionEvent.ts"
 export { SessionInfo } from "./journal/SessionInfo.ts"
 export * from "./model/Boundary.ts"
 export { canonicalJson, sha256 } from "./model/Canonical.ts"
-export { History } from "./model/History.ts"
+export { History, summarySource } from "./model/History.ts"
 export * from "./model/Message.ts"
 export {
   assemble,
@@ -33,6 +43,7 @@ export * from "./model/PromptSection.ts"
 export * from "./model/RetryPolicy.ts"
 export * from "./model/Usage.ts"
 export * from "./plan/PlanGate.ts"
+export { planInHand, type ReviewedPlan } from "./plan/PlanInHand.ts"
 export * from "./plan/PlanMode.ts"
 export { type ReviewOptions, reviewOptions } from "./plan/PlanReview.ts"
 export { PlanSignals } from "./plan/PlanSignals.ts"

@@ -14,6 +14,8 @@ export interface ObservedFetch {
   readonly fetch: typeof globalThis.fetch
   /** The beginning of a successful reply that is no event stream. */
   readonly plain: () => string | undefined
+  /** Whether the body was read to its end. */
+  readonly ended: () => boolean
 }
 
 export interface ObservedFetchOptions {
@@ -29,6 +31,7 @@ export interface ObservedFetchOptions {
 export const observedFetch = ({ complete, fetch, key, onBytes }: ObservedFetchOptions): ObservedFetch => {
   let kept: Array<Uint8Array> | undefined
   let keptBytes = 0
+  let ended = false
   const observe = (bytes: Uint8Array) => {
     onBytes()
     if (kept === undefined || keptBytes >= plainLimit) return
@@ -36,6 +39,7 @@ export const observedFetch = ({ complete, fetch, key, onBytes }: ObservedFetchOp
     keptBytes += bytes.length
   }
   return {
+    ended: () => ended,
     plain: () => kept === undefined ? undefined : Buffer.concat(kept).toString("utf8").trim(),
     fetch: async (url, init) => {
       const headers = new Headers(init?.headers)
@@ -44,7 +48,7 @@ export const observedFetch = ({ complete, fetch, key, onBytes }: ObservedFetchOp
       const response = await fetch(url, { ...init, headers })
       if (response.body === null) return response
       if (response.ok && !/event-stream/i.test(response.headers.get("content-type") ?? "")) kept = []
-      return new Response(observedBody(response.body, observe, complete), {
+      return new Response(observedBody(response.body, { observe, complete, end: () => void (ended = true) }), {
         status: response.status,
         statusText: response.statusText,
         headers: response.headers
@@ -56,14 +60,20 @@ export const observedFetch = ({ complete, fetch, key, onBytes }: ObservedFetchOp
 /** The same body, read on demand. */
 const observedBody = (
   body: ReadableStream<Uint8Array>,
-  observe: (bytes: Uint8Array) => void,
-  complete: () => boolean
+  { complete, end, observe }: {
+    readonly observe: (bytes: Uint8Array) => void
+    readonly complete: () => boolean
+    readonly end: () => void
+  }
 ): ReadableStream<Uint8Array> => {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const { done, value } = await reader.read()
-      if (done) return controller.close()
+      if (done) {
+        end()
+        return controller.close()
+      }
       observe(value)
       controller.enqueue(value)
     },

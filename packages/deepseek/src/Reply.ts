@@ -74,6 +74,8 @@ class Reader {
   }
 
   private readonly arrival = Effect.callback<void>((resume) => {
+    // The fiber may have yielded since it looked, and what came meanwhile found nobody to wake.
+    if (this.parts.length > 0 || this.outcome !== undefined) return resume(Effect.void)
     this.wake = () => {
       this.wake = undefined
       resume(Effect.void)
@@ -129,8 +131,10 @@ const open = Effect.fnUntraced(function*(body: Uint8Array, maxTokens: number, op
       const error = await reader.read(chunks, assembly)
       if (error !== undefined) return settle(error)
     } catch (cause) {
+      // An event that is not JSON because the body ended inside it is a cut, and told as one below.
+      const cut = cause instanceof SyntaxError && observed.ended()
       // Once the server has said why the reply ended, what follows can only be lost usage.
-      if (!assembly.finished) return settle(classify(cause, context(), reading))
+      if (!assembly.finished && !cut) return settle(classify(cause, context(), reading))
     }
     const plain = observed.plain()
     settle(plain === undefined || assembly.finished ? reader.complete(assembly) : classifyPlain(plain, context()))

@@ -181,7 +181,7 @@ describe("a reply with status 200", () => {
         true
       ])
       assert.deepStrictEqual(yield* codeOf(json(200, "null")), ["InvalidOutputError", "no-choices", true])
-      assert.deepStrictEqual(yield* codeOf(events("not json")), ["InvalidOutputError", "malformed", true])
+      assert.deepStrictEqual(yield* codeOf(events("not json", ...settled)), ["InvalidOutputError", "malformed", true])
       assert.deepStrictEqual(yield* codeOf(events()), ["NetworkError", "truncated", true])
     }))
 

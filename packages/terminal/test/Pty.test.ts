@@ -216,7 +216,7 @@ describe("approvals and questions", () => {
       assert.include(
         pty.screen(),
         "? child agent research › docs asks for permission\n  Run a command\nwith these arguments\n│ {\"command\":\"npm test -- --run\"}\nruns this command line\n│ npm test -- --run\n" +
-          "in the folder /work/project\n❯ 1. Yes, once\n  2. Yes, for the rest of the session\n     run_command npm test\n" +
+          "in the folder /srv/project\n❯ 1. Yes, once\n  2. Yes, for the rest of the session\n     run_command npm test\n" +
           "  3. No\n  4. No, and tell the agent what to do instead …"
       )
       pty.type("2")

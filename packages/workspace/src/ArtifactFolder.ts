@@ -25,20 +25,19 @@ const numbered = (name: string, number: number): string => {
  * const keep = artifactFolder("./artifacts")
  * yield* keep("session-1", "call-1.txt", output) // ".../artifacts/session-1/call-1.txt"
  */
-export const artifactFolder = (dir: string) => (session: string, name: string, text: string): Effect.Effect<string | undefined> => {
-  const place = join(resolve(dir), safeName(session))
-  return Effect.tryPromise(async () => {
-    await mkdir(place, { recursive: true })
-    for (let number = 1;; number++) {
-      const path = join(place, numbered(safeName(name), number))
-      try {
-        await writeFile(path, text, { flag: "wx" })
-        return path
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST") throw error
+export const artifactFolder =
+  (dir: string) => (session: string, name: string, text: string): Effect.Effect<string | undefined> => {
+    const place = join(resolve(dir), safeName(session))
+    return Effect.tryPromise(async () => {
+      await mkdir(place, { recursive: true })
+      for (let number = 1;; number++) {
+        const path = join(place, numbered(safeName(name), number))
+        try {
+          await writeFile(path, text, { flag: "wx" })
+          return path
+        } catch (error) {
+          if (codeOf(error) !== "EEXIST") throw error
+        }
       }
-    }
-  }).pipe(Effect.catch((error) =>
-    Effect.as(Effect.logWarning("A text could not be kept", error.cause), undefined)
-  ))
-}
+    }).pipe(Effect.catch((error) => Effect.as(Effect.logWarning("A text could not be kept", error.cause), undefined)))
+  }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type KeptOutput, OutputBuffer } from "./OutputBuffer.ts"
 import { type ProcessGroup, type ShellExit, startGroup } from "./ProcessGroup.ts"
+import { processTexts } from "./texts.ts"
 import { toWorkspaceError } from "./WorkspaceError.ts"
 
 export interface CommandRequest {
@@ -70,7 +71,9 @@ export const runCommand = (request: CommandRequest) =>
         const timer = new AbortController()
         const exit = await Promise.race([
           group.exited,
-          sleep(request.timeoutMillis, undefined, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() => undefined)
+          sleep(request.timeoutMillis, undefined, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() =>
+            undefined
+          )
         ])
         timer.abort()
         const millis = performance.now() - begun
@@ -85,10 +88,11 @@ export const runCommand = (request: CommandRequest) =>
         return { output: buffer.read(), exit, millis, background, survivors }
       }),
     (group, result) =>
-      Effect.promise(async () => {
+      Effect.gen(function*() {
         // An interrupted call has not ended its group yet; the turn is over only when it has.
-        if (Exit.isFailure(result)) await group.end()
+        const survivors = Exit.isFailure(result) ? yield* Effect.promise(() => group.end()) : 0
         group.release()
         group.output.destroy()
+        if (survivors > 0) yield* Effect.logWarning(processTexts.survivors(survivors), request.command)
       })
   )

@@ -81,7 +81,11 @@ const follows = (words: ReadonlyArray<string>, rules: ProgramRules): boolean => 
       continue
     }
     if (rules.number === true && /^-\d+$/.test(word)) continue
-    const taken = word.startsWith("--") ? longOption(word, rules) : shortOptions(word, rules)
+    if (word.startsWith("--")) {
+      if (rules.long?.includes(word.slice(2).split("=", 1)[0]!) !== true) return false
+      continue
+    }
+    const taken = shortOptions(word, rules)
     if (taken === undefined) return false
     // A value in the next word: whatever it is, it is not an option.
     if (taken && ++at >= words.length) return false
@@ -90,13 +94,7 @@ const follows = (words: ReadonlyArray<string>, rules: ProgramRules): boolean => 
   return rules.first === undefined || (operands[0] !== undefined && rules.first.includes(operands[0]))
 }
 
-/** Whether the option takes the next word as its value; `undefined` if it is not known. */
-const longOption = (word: string, rules: ProgramRules): boolean | undefined => {
-  const name = word.slice(2).split("=", 1)[0]!
-  if (rules.longValues?.includes(name) === true) return !word.includes("=")
-  return rules.long?.includes(name) === true ? false : undefined
-}
-
+/** Whether the last of the options takes the next word as its value; `undefined` if one of them is not known. */
 const shortOptions = (word: string, rules: ProgramRules): boolean | undefined => {
   for (let at = 1; at < word.length; at++) {
     const letter = word[at]!

@@ -1,5 +1,5 @@
 /** The tool that runs processes: `run_command`. */
-import { CurrentCall, type InvalidTool, ToolCatalog, type ToolNameTaken } from "@holdfast/core"
+import { type CallContext, CurrentCall, type InvalidTool, ToolCatalog, type ToolNameTaken } from "@holdfast/core"
 import { Effect, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { existsSync } from "node:fs"
@@ -113,6 +113,12 @@ const make = (options: CommandOptions) =>
     })
   }))
 
+/** A command line as a title: the preview shows the whole of it. */
+const oneLine = (command: string): string => {
+  const line = command.trim().replaceAll(/\s+/g, " ")
+  return line.length <= 100 ? line : `${line.slice(0, 97)}...`
+}
+
 // A link in the workspace can lead out of it, which no look at the words of a command line shows.
 const onlyReadsInside = (workspace: Workspace["Service"], command: string): Effect.Effect<boolean> =>
   classifyCommand(command) === "danger"
@@ -135,15 +141,15 @@ export const CommandTools: {
     ToolCatalog.add(CommandToolkit, {
       traits: Effect.map(Workspace, (workspace) => ({
         run_command: {
-          title: (params: Params) => `run_command ${params.command}`,
-          preview: (params: Params) =>
+          title: (params: Params) => `run_command ${oneLine(params.command)}`,
+          preview: (params: Params, call: CallContext) =>
             Effect.map(workspace.bounds, ({ root }) => ({
               kind: "command" as const,
               command: params.command,
               cwd: root
-            })),
+            })).pipe(Effect.provideService(CurrentCall, call)),
           grantKey: (params: Params) => `run_command:${params.command}`,
-          grantLabel: (params: Params) => previewTexts.exactCommand(params.command),
+          grantLabel: () => previewTexts.exactCommand,
           ...(options.readOnlyCommands === true
             ? {
               classify: (params: Params) =>

@@ -75,6 +75,14 @@ export const planDeletion = async (
   return { path, place, stat, kind: "folder", contents }
 }
 
+/** What a person decides about when they are shown a deletion: something else is another deletion. */
+export const fingerprint = ({ contents, kind, place, stat }: Deletion): string =>
+  JSON.stringify([
+    kind,
+    place.name,
+    ...(kind === "folder" ? contents.names : [`${stat.ino} ${stat.size} ${stat.mtimeNs}`])
+  ])
+
 /** Carries a deletion out. Links are removed, never followed. */
 export const carryOut = (bounds: Bounds, deletion: Deletion): Promise<void> => {
   const name = basename(deletion.place.absolute)

@@ -1,16 +1,23 @@
 /** The tools that change files: `write_file`, `edit_file`, `delete_path`. */
-import { CurrentCall, type InvalidTool, type Preview, ToolCatalog, type ToolNameTaken } from "@holdfast/core"
+import {
+  type CallContext,
+  CurrentCall,
+  type InvalidTool,
+  type Preview,
+  ToolCatalog,
+  type ToolNameTaken
+} from "@holdfast/core"
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { realpathSync } from "node:fs"
 import { join } from "node:path"
 import { apply, type Change, planEdit, planWrite } from "./Changes.ts"
 import { lexicalFolder } from "./Containment.ts"
-import { carryOut, type Deletion, planDeletion } from "./Deletion.ts"
+import { carryOut, type Deletion, fingerprint, planDeletion } from "./Deletion.ts"
 import { unifiedDiff } from "./Diff.ts"
 import { countLines } from "./TextFile.ts"
 import { descriptions, parameters, previewTexts, results } from "./texts.ts"
-import { toWorkspaceError } from "./WorkspaceError.ts"
+import { StaleFile, toWorkspaceError } from "./WorkspaceError.ts"
 import { Workspace } from "./Workspace.ts"
 import { WorkspaceFailure } from "./WorkspaceFailure.ts"
 
@@ -99,6 +106,10 @@ const handlers = EditToolkit.toLayer(Effect.gen(function*() {
     delete_path: Effect.fn("delete_path")(function*(params) {
       return yield* change(Effect.gen(function*() {
         const deletion = yield* deletionOf(params.path, params.recursive ?? false)
+        const shown = yield* workspace.recall
+        if (shown !== undefined && shown !== fingerprint(deletion)) {
+          return yield* new StaleFile({ path: params.path, reason: "shown" })
+        }
         const bounds = yield* workspace.bounds
         yield* Effect.tryPromise({
           try: () => carryOut(bounds, deletion),
@@ -179,18 +190,27 @@ const traits = Effect.gen(function*() {
     write_file: {
       ...grant,
       title: (params: Tool.Parameters<typeof WriteFile>) => `write_file ${params.path}`,
-      preview: (params: Tool.Parameters<typeof WriteFile>) =>
-        provided(Effect.map(planWrite(params.path, params.content), diffOf))
+      preview: (params: Tool.Parameters<typeof WriteFile>, call: CallContext) =>
+        provided(Effect.map(planWrite(params.path, params.content), diffOf)).pipe(
+          Effect.provideService(CurrentCall, call)
+        )
     },
     edit_file: {
       ...grant,
       title: (params: EditParams) => `edit_file ${params.path}`,
-      preview: (params: EditParams) => provided(Effect.map(planEdit(editOf(params)), diffOf))
+      preview: (params: EditParams, call: CallContext) =>
+        provided(Effect.map(planEdit(editOf(params)), diffOf)).pipe(Effect.provideService(CurrentCall, call))
     },
     delete_path: {
       title: (params: Tool.Parameters<typeof DeletePath>) => `delete_path ${params.path}`,
-      preview: (params: Tool.Parameters<typeof DeletePath>) =>
-        provided(Effect.map(deletionOf(params.path, params.recursive ?? false), listOf))
+      // The core gives the call as an argument; the workspace looks for it where the tool's body will.
+      preview: (params: Tool.Parameters<typeof DeletePath>, call: CallContext) =>
+        deletionOf(params.path, params.recursive ?? false).pipe(
+          Effect.tap((deletion) => workspace.remember(fingerprint(deletion))),
+          Effect.map(listOf),
+          provided,
+          Effect.provideService(CurrentCall, call)
+        )
     }
   }
 })

@@ -11,9 +11,13 @@ export interface EnvironmentOptions {
   readonly set?: { readonly [name: string]: string }
 }
 
-/** Names that hold secrets by custom: `OPENAI_API_KEY`, `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`, `DB_PASSWORD`. */
+/** Names that hold secrets by custom: `OPENAI_API_KEY`, `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`, `PGPASSWORD`. */
 const SECRET_NAME =
-  /(^|_)(API_?KEYS?|ACCESS_?KEY(_ID)?|PRIVATE_?KEY|SECRET_?KEY|ENCRYPTION_?KEY|SECRETS?|TOKENS?|PASSWORD|PASSWD|PASSPHRASE|PWD_?HASH|CREDENTIALS?|COOKIE|PAT|KEY)(_|$)/i
+  /PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(^|_)(KEY|KEYS|ACCESS_KEY_ID|TOKENS?|COOKIE|PAT)(_|$)|[^_]TOKEN$|_(PWD|AUTH)$/
+
+// `authToken` is `AUTH_TOKEN`.
+const looksSecret = (name: string): boolean =>
+  SECRET_NAME.test(name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toUpperCase())
 
 /** Values that hold a password: `postgres://user:password@host`. */
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i
@@ -31,7 +35,7 @@ export const commandEnvironment = (
   const passed = Object.entries(own).filter((entry): entry is [string, string] => {
     const [name, value] = entry
     if (value === undefined || deny.has(name)) return false
-    return allow.has(name) || !(SECRET_NAME.test(name) || SECRET_VALUE.test(value))
+    return allow.has(name) || !(looksSecret(name) || SECRET_VALUE.test(value))
   })
   return { ...Object.fromEntries(passed), ...PLAIN, ...options.set }
 }

@@ -46,8 +46,7 @@ export interface ProcessGroup {
   readonly release: () => void
 }
 
-const failed = (child: ChildProcess): Promise<Error> =>
-  new Promise((resolve) => child.once("error", resolve))
+const failed = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once("error", resolve))
 
 /** Starts a command. Fails with the error of the operating system if a process cannot be started. */
 export const startGroup = async (options: GroupOptions): Promise<ProcessGroup> => {

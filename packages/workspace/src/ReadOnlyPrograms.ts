@@ -15,8 +15,6 @@ export interface ProgramRules {
   readonly values?: string
   /** Long options, without dashes; a value is only understood after `=`. */
   readonly long?: ReadonlyArray<string>
-  /** Long options whose value can also be the next word. */
-  readonly longValues?: ReadonlyArray<string>
   /** Whole words that start with a single dash (`find -name`); with `true`, the next word is the value. */
   readonly words?: { readonly [word: string]: boolean }
   /** `-5` stands for a number of lines. */
@@ -33,8 +31,26 @@ const CHECKSUM: ProgramRules = { flags: "bt", long: ["tag", "binary", "text"] }
 export const readOnlyPrograms: { readonly [program: string]: ProgramRules } = {
   ls: {
     flags: "aAbBcCdfFghGHiklLmnNopqQrRsStuUvwxXZ1",
-    long: ["all", "almost-all", "human-readable", "recursive", "reverse", "size", "directory", "classify", "color",
-      "inode", "no-group", "numeric-uid-gid", "sort", "time", "time-style", "full-time", "group-directories-first", "si"]
+    long: [
+      "all",
+      "almost-all",
+      "human-readable",
+      "recursive",
+      "reverse",
+      "size",
+      "directory",
+      "classify",
+      "color",
+      "inode",
+      "no-group",
+      "numeric-uid-gid",
+      "sort",
+      "time",
+      "time-style",
+      "full-time",
+      "group-directories-first",
+      "si"
+    ]
   },
   cat: {
     flags: "AbeEnstTuv",
@@ -63,41 +79,126 @@ export const readOnlyPrograms: { readonly [program: string]: ProgramRules } = {
   // Without -exec, -ok, -delete, -fprint and their kin, and without those that follow links.
   find: {
     words: {
-      "-name": true, "-iname": true, "-path": true, "-ipath": true, "-regex": true, "-iregex": true, "-type": true,
-      "-maxdepth": true, "-mindepth": true, "-size": true, "-mtime": true, "-mmin": true, "-atime": true, "-ctime": true,
-      "-newer": true, "-user": true, "-group": true, "-perm": true, "-empty": false, "-not": false, "-a": false,
-      "-and": false, "-o": false, "-or": false, "-print": false, "-print0": false, "-prune": false, "-xdev": false,
-      "-depth": false, "-true": false, "-false": false
+      "-name": true,
+      "-iname": true,
+      "-path": true,
+      "-ipath": true,
+      "-regex": true,
+      "-iregex": true,
+      "-type": true,
+      "-maxdepth": true,
+      "-mindepth": true,
+      "-size": true,
+      "-mtime": true,
+      "-mmin": true,
+      "-atime": true,
+      "-ctime": true,
+      "-newer": true,
+      "-user": true,
+      "-group": true,
+      "-perm": true,
+      "-empty": false,
+      "-not": false,
+      "-a": false,
+      "-and": false,
+      "-o": false,
+      "-or": false,
+      "-print": false,
+      "-print0": false,
+      "-prune": false,
+      "-xdev": false,
+      "-depth": false,
+      "-true": false,
+      "-false": false
     }
   },
   // Without -R, which follows links out of the folder, and -f, which is of no use here.
   grep: {
     flags: "abcEFGhHilLnoqrsTvwxyzIP",
     values: "ABCem",
-    long: ["recursive", "ignore-case", "line-number", "files-with-matches", "files-without-match", "count", "invert-match",
-      "word-regexp", "line-regexp", "extended-regexp", "fixed-strings", "basic-regexp", "perl-regexp", "only-matching",
-      "no-filename", "with-filename", "quiet", "silent", "no-messages", "include", "exclude", "exclude-dir", "color",
-      "colour", "max-count", "after-context", "before-context", "context", "regexp", "binary-files", "text"],
+    long: [
+      "recursive",
+      "ignore-case",
+      "line-number",
+      "files-with-matches",
+      "files-without-match",
+      "count",
+      "invert-match",
+      "word-regexp",
+      "line-regexp",
+      "extended-regexp",
+      "fixed-strings",
+      "basic-regexp",
+      "perl-regexp",
+      "only-matching",
+      "no-filename",
+      "with-filename",
+      "quiet",
+      "silent",
+      "no-messages",
+      "include",
+      "exclude",
+      "exclude-dir",
+      "color",
+      "colour",
+      "max-count",
+      "after-context",
+      "before-context",
+      "context",
+      "regexp",
+      "binary-files",
+      "text"
+    ],
     number: true
   },
   // Without -o and --output, which write, --compress-program, which runs, and -T.
   sort: {
     flags: "bcCdfghimMnrRsuVz",
     values: "kt",
-    long: ["reverse", "numeric-sort", "unique", "key", "field-separator", "ignore-case", "human-numeric-sort",
-      "version-sort", "stable", "check", "zero-terminated", "general-numeric-sort", "month-sort"]
+    long: [
+      "reverse",
+      "numeric-sort",
+      "unique",
+      "key",
+      "field-separator",
+      "ignore-case",
+      "human-numeric-sort",
+      "version-sort",
+      "stable",
+      "check",
+      "zero-terminated",
+      "general-numeric-sort",
+      "month-sort"
+    ]
   },
   // A second operand would be a file to write.
   uniq: { flags: "cdDiuz", values: "fsw", long: ["count", "repeated", "unique", "ignore-case"], operands: 1 },
-  cut: { flags: "sz", values: "bcdf", long: ["bytes", "characters", "delimiter", "fields", "only-delimited", "complement"] },
+  cut: {
+    flags: "sz",
+    values: "bcdf",
+    long: ["bytes", "characters", "delimiter", "fields", "only-delimited", "complement"]
+  },
   comm: { flags: "123z", long: ["nocheck-order", "check-order"], operands: 2 },
   cmp: { flags: "bls", values: "in", long: ["print-bytes", "silent", "quiet", "verbose", "bytes"], operands: 2 },
   // Without -r, which follows links, and -l, which runs another program.
   diff: {
     flags: "abBcdeEinNpqstTuwyZ",
     values: "CUW",
-    long: ["brief", "unified", "context", "side-by-side", "ignore-all-space", "ignore-blank-lines",
-      "ignore-case", "ignore-space-change", "new-file", "report-identical-files", "text", "color", "width"],
+    long: [
+      "brief",
+      "unified",
+      "context",
+      "side-by-side",
+      "ignore-all-space",
+      "ignore-blank-lines",
+      "ignore-case",
+      "ignore-space-change",
+      "new-file",
+      "report-identical-files",
+      "text",
+      "color",
+      "width"
+    ],
     operands: 2
   },
   md5sum: CHECKSUM,
@@ -116,15 +217,88 @@ export const readOnlyPrograms: { readonly [program: string]: ProgramRules } = {
 const SHOW: ProgramRules = {
   flags: "abcgimpqrstuwzBCMRW",
   values: "nGSULlO",
-  long: ["oneline", "graph", "all", "decorate", "stat", "shortstat", "numstat", "dirstat", "summary", "name-only",
-    "name-status", "patch", "no-patch", "raw", "since", "until", "after", "before", "author", "committer", "grep", "format",
-    "pretty", "abbrev", "abbrev-commit", "no-abbrev-commit", "no-color", "color", "no-merges", "merges", "reverse", "follow",
-    "first-parent", "max-count", "skip", "date", "date-order", "topo-order", "cached", "staged", "unified", "word-diff",
-    "word-diff-regex", "check", "no-ext-diff", "no-textconv", "no-renames", "find-renames", "find-copies", "diff-filter",
-    "ignore-all-space", "ignore-space-change", "ignore-space-at-eol", "ignore-blank-lines", "function-context", "text",
-    "full-index", "binary", "exit-code", "quiet", "branches", "tags", "remotes", "left-right", "cherry-pick", "merge-base",
-    "patience", "histogram", "minimal", "compact-summary", "relative", "no-prefix", "regexp-ignore-case", "no-notes",
-    "no-decorate", "simplify-by-decoration", "ancestry-path", "source", "parents", "children"],
+  long: [
+    "oneline",
+    "graph",
+    "all",
+    "decorate",
+    "stat",
+    "shortstat",
+    "numstat",
+    "dirstat",
+    "summary",
+    "name-only",
+    "name-status",
+    "patch",
+    "no-patch",
+    "raw",
+    "since",
+    "until",
+    "after",
+    "before",
+    "author",
+    "committer",
+    "grep",
+    "format",
+    "pretty",
+    "abbrev",
+    "abbrev-commit",
+    "no-abbrev-commit",
+    "no-color",
+    "color",
+    "no-merges",
+    "merges",
+    "reverse",
+    "follow",
+    "first-parent",
+    "max-count",
+    "skip",
+    "date",
+    "date-order",
+    "topo-order",
+    "cached",
+    "staged",
+    "unified",
+    "word-diff",
+    "word-diff-regex",
+    "check",
+    "no-ext-diff",
+    "no-textconv",
+    "no-renames",
+    "find-renames",
+    "find-copies",
+    "diff-filter",
+    "ignore-all-space",
+    "ignore-space-change",
+    "ignore-space-at-eol",
+    "ignore-blank-lines",
+    "function-context",
+    "text",
+    "full-index",
+    "binary",
+    "exit-code",
+    "quiet",
+    "branches",
+    "tags",
+    "remotes",
+    "left-right",
+    "cherry-pick",
+    "merge-base",
+    "patience",
+    "histogram",
+    "minimal",
+    "compact-summary",
+    "relative",
+    "no-prefix",
+    "regexp-ignore-case",
+    "no-notes",
+    "no-decorate",
+    "simplify-by-decoration",
+    "ancestry-path",
+    "source",
+    "parents",
+    "children"
+  ],
   number: true
 }
 
@@ -132,8 +306,22 @@ const SHOW: ProgramRules = {
 export const readOnlyGit: { readonly [command: string]: ProgramRules } = {
   status: {
     flags: "sbvzu",
-    long: ["short", "branch", "porcelain", "long", "verbose", "untracked-files", "ignored", "show-stash", "ahead-behind",
-      "no-ahead-behind", "renames", "no-renames", "column", "no-column"]
+    long: [
+      "short",
+      "branch",
+      "porcelain",
+      "long",
+      "verbose",
+      "untracked-files",
+      "ignored",
+      "show-stash",
+      "ahead-behind",
+      "no-ahead-behind",
+      "renames",
+      "no-renames",
+      "column",
+      "no-column"
+    ]
   },
   log: SHOW,
   show: SHOW,
@@ -150,22 +338,62 @@ export const readOnlyGit: { readonly [command: string]: ProgramRules } = {
   worktree: { first: ["list"], long: ["porcelain"], operands: 1 },
   "rev-parse": {
     flags: "q",
-    long: ["show-toplevel", "abbrev-ref", "short", "verify", "git-dir", "is-inside-work-tree", "symbolic-full-name",
-      "show-prefix", "quiet", "is-bare-repository", "absolute-git-dir", "show-cdup"]
+    long: [
+      "show-toplevel",
+      "abbrev-ref",
+      "short",
+      "verify",
+      "git-dir",
+      "is-inside-work-tree",
+      "symbolic-full-name",
+      "show-prefix",
+      "quiet",
+      "is-bare-repository",
+      "absolute-git-dir",
+      "show-cdup"
+    ]
   },
   "ls-files": {
     flags: "cdkmostuvz",
     values: "x",
-    long: ["cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "exclude-standard", "exclude",
-      "error-unmatch", "full-name", "abbrev", "directory"]
+    long: [
+      "cached",
+      "deleted",
+      "modified",
+      "others",
+      "ignored",
+      "stage",
+      "unmerged",
+      "exclude-standard",
+      "exclude",
+      "error-unmatch",
+      "full-name",
+      "abbrev",
+      "directory"
+    ]
   },
-  "ls-tree": { flags: "dlrtz", long: ["name-only", "name-status", "full-name", "full-tree", "long", "abbrev", "object-only"] },
+  "ls-tree": {
+    flags: "dlrtz",
+    long: ["name-only", "name-status", "full-name", "full-tree", "long", "abbrev", "object-only"]
+  },
   blame: {
     flags: "bcefklMnpswtC",
     values: "LS",
-    long: ["porcelain", "line-porcelain", "show-email", "show-name", "show-number", "date", "abbrev", "root", "incremental"]
+    long: [
+      "porcelain",
+      "line-porcelain",
+      "show-email",
+      "show-name",
+      "show-number",
+      "date",
+      "abbrev",
+      "root",
+      "incremental"
+    ]
   },
-  describe: { long: ["tags", "all", "always", "long", "abbrev", "dirty", "match", "exact-match", "contains", "first-parent"] },
+  describe: {
+    long: ["tags", "all", "always", "long", "abbrev", "dirty", "match", "exact-match", "contains", "first-parent"]
+  },
   "merge-base": { flags: "a", long: ["all", "is-ancestor", "fork-point", "octopus", "independent"] },
   "rev-list": SHOW,
   // Not --textconv, --filters or --batch.
@@ -174,10 +402,36 @@ export const readOnlyGit: { readonly [command: string]: ProgramRules } = {
   grep: {
     flags: "acEFGhHiIlLnPqrvwWpz",
     values: "ABCem",
-    long: ["ignore-case", "line-number", "files-with-matches", "name-only", "files-without-match", "count", "invert-match",
-      "word-regexp", "extended-regexp", "fixed-strings", "perl-regexp", "cached", "untracked", "no-color", "color",
-      "heading", "break", "context", "after-context", "before-context", "max-depth", "and", "or", "not", "all-match",
-      "show-function", "function-context", "full-name"],
+    long: [
+      "ignore-case",
+      "line-number",
+      "files-with-matches",
+      "name-only",
+      "files-without-match",
+      "count",
+      "invert-match",
+      "word-regexp",
+      "extended-regexp",
+      "fixed-strings",
+      "perl-regexp",
+      "cached",
+      "untracked",
+      "no-color",
+      "color",
+      "heading",
+      "break",
+      "context",
+      "after-context",
+      "before-context",
+      "max-depth",
+      "and",
+      "or",
+      "not",
+      "all-match",
+      "show-function",
+      "function-context",
+      "full-name"
+    ],
     number: true
   }
 }

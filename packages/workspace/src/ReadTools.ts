@@ -1,19 +1,20 @@
 /** The tools that look and change nothing: `read_file`, `list_dir`, `glob`, `grep`. */
-import { ToolCatalog, type ToolNameTaken, type InvalidTool, type ToolTraits } from "@holdfast/core"
+import { type InvalidTool, ToolCatalog, type ToolNameTaken, type ToolTraits } from "@holdfast/core"
 import { Effect, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { readdir } from "node:fs/promises"
 import { mustExist, openFile } from "./Containment.ts"
 import { readLines } from "./ReadFile.ts"
-import { findFiles, type Found, searchFiles } from "./Search.ts"
+import { findFiles, type Found, MAX_FILES, searchFiles } from "./Search.ts"
 import { descriptions, parameters, results } from "./texts.ts"
 import { NotText, toWorkspaceError, WrongKind } from "./WorkspaceError.ts"
 import { Workspace } from "./Workspace.ts"
 import { WorkspaceFailure } from "./WorkspaceFailure.ts"
 
-/** Lines and characters of one answer of `read_file`: about 12,000 tokens, and what most source files fit in. */
+/** Lines of one answer of `read_file`: what most source files fit in. */
 const MAX_LINES = 2000
-const MAX_CHARS = 50_000
+/** Characters of one answer. The core cuts the middle out of what is longer than 30,000; these tools end at a line. */
+const MAX_CHARS = 28_000
 const MAX_LINE_CHARS = 2000
 const MAX_ENTRIES = 1000
 const MAX_RESULTS = 1000
@@ -147,21 +148,25 @@ const handlers = ReadToolkit.toLayer(Effect.gen(function*() {
         return readdir(place.absolute, { withFileTypes: true })
       })
       if (entries.length === 0) return results.emptyFolder
-      const names = entries.map((entry) =>
-        entry.name + (entry.isDirectory() ? "/" : entry.isSymbolicLink() ? "@" : "")
-      ).sort()
-      const hidden = names.length - MAX_ENTRIES
-      return withNotes(names.slice(0, MAX_ENTRIES).join("\n"), hidden > 0 ? [results.moreEntries(hidden)] : [])
+      const names = entries.map((entry) => entry.name + (entry.isDirectory() ? "/" : entry.isSymbolicLink() ? "@" : ""))
+        .sort()
+      const shown = fitting(names.slice(0, MAX_ENTRIES))
+      const hidden = names.length - shown.length
+      return withNotes(shown.join("\n"), hidden > 0 ? [results.moreEntries(hidden)] : [])
     }),
 
     glob: Effect.fn("glob")(function*(params) {
       const path = params.path ?? "."
       const scope = yield* scopeOf(path, params.pattern, params.include_ignored)
       if (!scope.folder) return yield* new WrongKind({ path, kind: "file", expected: "folder" })
-      const found = yield* attempt("search", path, (signal) =>
-        findFiles({ ...scope, signal }, params.limit ?? DEFAULT_RESULTS))
+      const found = yield* attempt(
+        "search",
+        path,
+        (signal) => findFiles({ ...scope, signal }, params.limit ?? DEFAULT_RESULTS)
+      )
       if (found.names.length === 0) return results.noMatchingFiles
-      return withNotes(found.names.join("\n"), found.more ? [results.moreResults] : [])
+      const shown = fitting(found.names)
+      return withNotes(shown.join("\n"), found.more || shown.length < found.names.length ? [results.moreResults] : [])
     }),
 
     grep: Effect.fn("grep")(function*(params) {
@@ -176,17 +181,26 @@ const handlers = ReadToolkit.toLayer(Effect.gen(function*() {
         maxLineChars: MAX_MATCH_CHARS,
         maxFileBytes: MAX_SEARCH_BYTES
       }
-      const found = yield* workspace.guard(attempt("search", path, (signal) =>
-        searchFiles({ ...scope, signal }, query, limit, SEARCH_MILLIS)))
+      const found = yield* workspace.guard(
+        attempt("search", path, (signal) => searchFiles({ ...scope, signal }, query, limit, SEARCH_MILLIS))
+      )
       const notes: Array<string> = []
-      if (found.more) notes.push(results.moreResults)
-      if (found.stopped) notes.push(results.moreFiles(200_000))
-      if (found.large > 0) notes.push(results.skippedLarge(found.large, MAX_SEARCH_BYTES))
       const lines = renderMatches(found, query.output, limit)
-      return withNotes(lines.length === 0 ? results.nothingFound : lines.join("\n"), notes)
+      const shown = fitting(lines)
+      if (found.more || shown.length < lines.length) notes.push(results.moreResults)
+      if (found.stopped) notes.push(results.moreFiles(MAX_FILES))
+      if (found.large > 0) notes.push(results.skippedLarge(found.large, MAX_SEARCH_BYTES))
+      return withNotes(shown.length === 0 ? results.nothingFound : shown.join("\n"), notes)
     })
   })
 }))
+
+/** The first lines that fit into one answer. */
+const fitting = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  let room = MAX_CHARS
+  const end = lines.findIndex((line) => (room -= line.length + 1) < 0)
+  return end < 0 ? lines : lines.slice(0, Math.max(1, end))
+}
 
 const withNotes = (body: string, notes: ReadonlyArray<string>): string =>
   notes.length === 0 ? body : `${body}\n\n${notes.join("\n")}`
@@ -210,7 +224,9 @@ const renderMatches = (found: Found, output: "lines" | "files" | "count", limit:
   return lines
 }
 
-const traits: { readonly [Name in keyof typeof ReadToolkit.tools]: ToolTraits<Tool.Parameters<typeof ReadToolkit.tools[Name]>> } = {
+const traits: {
+  readonly [Name in keyof typeof ReadToolkit.tools]: ToolTraits<Tool.Parameters<typeof ReadToolkit.tools[Name]>>
+} = {
   read_file: { title: (params) => `read_file ${params.path}` },
   list_dir: { title: (params) => `list_dir ${params.path ?? "."}` },
   glob: { title: (params) => `glob ${params.pattern}` },

@@ -9,8 +9,8 @@ import type { FileMatches, SearchQuery, SearchReply, SearchRequest } from "./Sea
 import { walk } from "./Walk.ts"
 import { InvalidPattern, SearchTimeout } from "./WorkspaceError.ts"
 
-/** Files that one search looks at, at most: enough for a large monorepo, and about a minute of work. */
-const MAX_FILES = 200_000
+/** Files that one search looks at, at most: enough for a large monorepo, and more than 30 seconds' work. */
+export const MAX_FILES = 200_000
 const BATCH = 64
 
 /** Where a search looks. All paths are canonical. */
@@ -74,6 +74,15 @@ const workerFile = new URL(
   import.meta.url
 )
 
+const problemOf = ({ flags, pattern }: SearchQuery): string | undefined => {
+  try {
+    RegExp(pattern, flags)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : "not valid"
+  }
+}
+
 /** Searches the content of files. `millis` bounds the whole search. */
 export const searchFiles = async (
   scope: SearchScope,
@@ -81,11 +90,8 @@ export const searchFiles = async (
   limit: number,
   millis: number
 ): Promise<Found> => {
-  try {
-    new RegExp(query.pattern, query.flags)
-  } catch (error) {
-    throw new InvalidPattern({ pattern: query.pattern, detail: error instanceof Error ? error.message : "not valid" })
-  }
+  const problem = problemOf(query)
+  if (problem !== undefined) throw new InvalidPattern({ pattern: query.pattern, detail: problem })
   const worker = new Worker(workerFile, { workerData: query })
   const late = AbortSignal.timeout(millis)
   const signal = AbortSignal.any([scope.signal, late])
@@ -97,6 +103,7 @@ export const searchFiles = async (
   const ask = async (batch: ReadonlyArray<string>) => {
     // One result more than is shown tells whether there are more.
     const request: SearchRequest = { files: batch, limit: limit + 1 - results }
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(request)
     const [reply] = await once(worker, "message", { signal }) as [SearchReply]
     large += reply.large

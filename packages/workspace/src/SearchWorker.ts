@@ -30,7 +30,9 @@ export interface FileMatches {
   /** How many lines match, or `limit` of them. */
   readonly count: number
   /** Groups of neighbouring lines; `match` tells a match from its context. */
-  readonly groups: ReadonlyArray<ReadonlyArray<{ readonly line: number; readonly text: string; readonly match: boolean }>>
+  readonly groups: ReadonlyArray<
+    ReadonlyArray<{ readonly line: number; readonly text: string; readonly match: boolean }>
+  >
 }
 
 export interface SearchReply {

@@ -1,5 +1,5 @@
 /** The folder that the tools of this package work in, and what they share. */
-import { CurrentCall, type Disposed, Fence } from "@holdfast/core"
+import { type CallContext, CurrentCall, type Disposed, Fence } from "@holdfast/core"
 import { Context, Effect, HashMap, Layer, Option, Schema, Semaphore } from "effect"
 import { realpath, stat } from "node:fs/promises"
 import { type Access, type Bounds, locate, type Place } from "./Containment.ts"
@@ -38,6 +38,10 @@ export class Workspace extends Context.Service<Workspace, {
   readonly known: (place: Place) => Effect.Effect<string | undefined>
   /** Notes that the session of the current call has seen or made this version; `null`: has deleted the file. */
   readonly note: (place: Place, hash: string | null) => Effect.Effect<void>
+  /** Remembers what a person was shown before they were asked about the current call. */
+  readonly remember: (shown: string) => Effect.Effect<void>
+  /** What a person was shown for the current call; `undefined` if nobody was asked. Forgets it. */
+  readonly recall: Effect.Effect<string | undefined>
   /** Runs a change alone and to its end. */
   readonly change: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Disposed, R>
   /** Runs something that waits; interrupted when the workspace closes. */
@@ -99,11 +103,21 @@ const make = Effect.fnUntraced(function*(options: WorkspaceOptions) {
       return latest ?? undefined
     })
 
+  // A question that was answered with no leaves its entry behind; the oldest go when there are many.
+  const shown = new Map<string, string>()
+  const keyOf = (call: CallContext | undefined) => `${call?.session ?? ""}/${call?.call ?? ""}`
+
   const note = (place: Place, hash: string | null) =>
     Effect.map(CurrentCall, (call) => {
       call?.record(FILE_VERSION_FACT, { path: place.name, hash })
       const session = call?.session ?? ""
       const own = recent.get(session) ?? new Map<string, string | null>()
+      if (call !== undefined) {
+        const journalled = call.state(FileVersions)
+        for (const [name, latest] of own) {
+          if ((Option.getOrUndefined(HashMap.get(journalled, name)) ?? null) === latest) own.delete(name)
+        }
+      }
       recent.set(session, own.set(place.name, hash))
     })
 
@@ -122,6 +136,16 @@ const make = Effect.fnUntraced(function*(options: WorkspaceOptions) {
         })),
     known,
     note,
+    remember: (text) =>
+      Effect.map(CurrentCall, (call) => {
+        shown.set(keyOf(call), text)
+        if (shown.size > 256) shown.delete(shown.keys().next().value!)
+      }),
+    recall: Effect.map(CurrentCall, (call) => {
+      const text = shown.get(keyOf(call))
+      shown.delete(keyOf(call))
+      return text
+    }),
     change: (self) => fence.commit(writer.withPermit(self)),
     guard: fence.guard
   })

@@ -67,10 +67,10 @@ export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLar
   }
 }
 
-/** The session's knowledge of the file is not what is on disk: it changed, or it was never read. */
+/** What was known is not what is on disk: the file changed since it was read or shown, or it was never read. */
 export class StaleFile extends Schema.TaggedError<StaleFile>()("StaleFile", {
   path: Schema.String,
-  reason: Schema.Literals(["changed", "unread"])
+  reason: Schema.Literals(["changed", "unread", "shown"])
 }) {
   override get message() {
     return texts.staleFile(this.path, this.reason)

@@ -44,7 +44,8 @@ export const parameters = {
   grepGlob: "Only search files that match this glob pattern.",
   ignoreCase: "Do not tell upper from lower case. Default: false.",
   context: "Lines to show before and after each match. Default: 0.",
-  output: "\"lines\" shows matching lines, \"files\" only the paths, \"count\" how many lines match in each file. Default: lines.",
+  output:
+    "\"lines\" shows matching lines, \"files\" only the paths, \"count\" how many lines match in each file. Default: lines.",
   results: "How many results to show at most. Default: 200.",
   includeIgnored: "Look into files that .gitignore names and node_modules too. Default: false.",
   content: "The whole new content of the file.",
@@ -80,8 +81,12 @@ export const texts = {
   fileTooLarge: (path: string, bytes: number, limit: number): string =>
     `${quoted(path)} has ${plural(bytes, "byte")}; files of more than ${limit} bytes cannot be changed with this tool.`,
   staleFile: (path: string, reason: string): string =>
-    reason === "changed"
-      ? `${quoted(path)} has changed since you last read it. Nothing was written. Read it again, then repeat the change ` +
+    reason === "shown"
+      ? `${quoted(path)} has changed since the person was asked about it. Nothing was deleted. Call again to ask again.`
+      : reason === "changed"
+      ? `${
+        quoted(path)
+      } has changed since you last read it. Nothing was written. Read it again, then repeat the change ` +
         "on what is there now."
       : `${quoted(path)} exists and you have not read it. Nothing was written. Read it first, then repeat the change.`,
   editRefused: (path: string, reason: string, lines: ReadonlyArray<number>): string => {
@@ -92,7 +97,9 @@ export const texts = {
         return "old_string and new_string are the same. Nothing was changed."
       case "not-unique": {
         const shown = lines.slice(0, 10).join(", ") + (lines.length > 10 ? ", ..." : "")
-        return `old_string occurs ${lines.length} times in ${quoted(path)} (lines ${shown}). Nothing was changed. Add ` +
+        return `old_string occurs ${lines.length} times in ${
+          quoted(path)
+        } (lines ${shown}). Nothing was changed. Add ` +
           "lines around it until it occurs once, or set replace_all."
       }
       case "whitespace":
@@ -167,12 +174,14 @@ export const processTexts = {
   noOutput: "(No output.)",
   cut: (characters: number): string => `\n\n[... ${characters} characters cut ...]\n\n`,
   kept: (where: string): string => `(The whole output is in ${where}.)`,
-  keptInPart: (where: string): string => `(A larger part of the output is in ${where}; its middle was too long to keep.)`,
+  keptInPart: (where: string): string =>
+    `(A larger part of the output is in ${where}; its middle was too long to keep.)`,
   exit: (code: number, duration: string): string => `(Exit code ${code}, ${duration}.)`,
   signal: (signal: string, duration: string): string => `(Ended by signal ${signal}, ${duration}.)`,
   timedOut: (seconds: number): string =>
     `(Timed out: the command was ended after ${plural(seconds, "second")} with everything it had started.)`,
-  backgroundEnded: "(A background process was still running when the shell ended. It was ended too; its output may be " +
+  backgroundEnded:
+    "(A background process was still running when the shell ended. It was ended too; its output may be " +
     "incomplete.)",
   backgroundKept: "(A background process is still running; its output may be incomplete.)",
   survivors: (count: number): string => `(${plural(count, "process", "processes")} could not be ended.)`,
@@ -187,7 +196,7 @@ export const processTexts = {
 export const previewTexts = {
   editsIn: (folder: string): string =>
     folder === "." ? "edits of files directly in the workspace folder" : `edits of files directly in ${folder}`,
-  exactCommand: (command: string): string => `exactly this command: ${command}`,
+  exactCommand: "exactly this command line",
   deletesFile: (path: string, bytes: number): string => `Deletes the file ${path} (${plural(bytes, "byte")}).`,
   deletesLink: (path: string): string => `Deletes the link ${path}; what it leads to stays.`,
   deletesFolder: (path: string, files: number, folders: number, complete: boolean): string =>

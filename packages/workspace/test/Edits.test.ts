@@ -36,14 +36,19 @@ describe("versions", () => {
         const me = caller()
         yield* call(me, "read_file", { path: "a" })
         writeFileSync(join(root, "a"), "one, by another")
-        for (const [tool, args] of [
-          ["write_file", { path: "a", content: "two" }],
-          ["edit_file", { path: "a", old_string: "one", new_string: "two" }]
-        ] as const) {
+        for (
+          const [tool, args] of [
+            ["write_file", { path: "a", content: "two" }],
+            ["edit_file", { path: "a", old_string: "one", new_string: "two" }]
+          ] as const
+        ) {
           const ran = yield* call(me, tool, args)
           assert.strictEqual(ran.tag, "StaleFile")
           assert.match(ran.text, /Read it again/)
-          assert.strictEqual(yield* Effect.flip(previewOf(me, tool, args)).pipe(Effect.map((e) => (e as { _tag: string })._tag)), "StaleFile")
+          assert.strictEqual(
+            yield* Effect.flip(previewOf(me, tool, args)).pipe(Effect.map((e) => (e as { _tag: string })._tag)),
+            "StaleFile"
+          )
         }
         assert.strictEqual(readFileSync(join(root, "a"), "utf8"), "one, by another")
         yield* call(me, "read_file", { path: "a" })
@@ -82,7 +87,10 @@ describe("versions", () => {
     inWorkspace({ a: "one" }, () =>
       Effect.gen(function*() {
         yield* call(caller({ session: "x" }), "read_file", { path: "a" })
-        assert.strictEqual((yield* call(caller({ session: "y" }), "write_file", { path: "a", content: "" })).tag, "StaleFile")
+        assert.strictEqual(
+          (yield* call(caller({ session: "y" }), "write_file", { path: "a", content: "" })).tag,
+          "StaleFile"
+        )
       })))
 
   it.live("of two agents that change one file at once, one is told to read again", () =>
@@ -127,9 +135,15 @@ describe("write_file", () => {
         const me = caller()
         chmodSync(join(root, "run.sh"), 0o750)
         yield* call(me, "read_file", { path: "run.sh" })
-        assert.strictEqual((yield* call(me, "write_file", { path: "run.sh", content: "new\n" })).text, "Replaced \"run.sh\" (1 line).")
+        assert.strictEqual(
+          (yield* call(me, "write_file", { path: "run.sh", content: "new\n" })).text,
+          "Replaced \"run.sh\" (1 line)."
+        )
         assert.strictEqual(statSync(join(root, "run.sh")).mode & 0o777, 0o750)
-        assert.strictEqual((yield* call(me, "write_file", { path: "x/y/z.txt", content: "" })).text, "Created \"x/y/z.txt\" (0 lines).")
+        assert.strictEqual(
+          (yield* call(me, "write_file", { path: "x/y/z.txt", content: "" })).text,
+          "Created \"x/y/z.txt\" (0 lines)."
+        )
         assert.deepStrictEqual(readdirSync(root).sort(), ["run.sh", "x"])
         assert.deepStrictEqual(readdirSync(join(root, "x/y")), ["z.txt"])
       })))
@@ -221,11 +235,14 @@ describe("what a person is shown", () => {
       Effect.gen(function*() {
         const me = caller()
         yield* call(me, "read_file", { path: "src/a.ts" })
-        assert.deepStrictEqual(yield* previewOf(me, "edit_file", { path: "./src/a.ts", old_string: "two", new_string: "2" }), {
-          kind: "diff",
-          path: "src/a.ts",
-          diff: "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
-        })
+        assert.deepStrictEqual(
+          yield* previewOf(me, "edit_file", { path: "./src/a.ts", old_string: "two", new_string: "2" }),
+          {
+            kind: "diff",
+            path: "src/a.ts",
+            diff: "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+          }
+        )
         assert.deepStrictEqual(yield* previewOf(me, "write_file", { path: "new.txt", content: "x" }), {
           kind: "diff",
           path: "new.txt",
@@ -239,12 +256,29 @@ describe("what a person is shown", () => {
         const me = caller()
         symlinkSync("d/a", join(root, "l"))
         const preview = (path: string) =>
-          Effect.map(previewOf(me, "delete_path", { path, recursive: true }), (shown) => "text" in shown ? shown.text : "")
+          Effect.map(previewOf(me, "delete_path", { path, recursive: true }), (shown) =>
+            "text" in shown ? shown.text : "")
         assert.strictEqual(yield* preview("d/a"), "Deletes the file d/a (5 bytes).")
         assert.strictEqual(yield* preview("l"), "Deletes the link l; what it leads to stays.")
-        assert.strictEqual(yield* preview("d"), "Deletes the folder d with 2 files and 1 folder in it:\n  a\n  e/\n  e/b")
+        assert.strictEqual(
+          yield* preview("d"),
+          "Deletes the folder d with 2 files and 1 folder in it:\n  a\n  e/\n  e/b"
+        )
         assert.strictEqual((yield* call(me, "delete_path", { path: "d" })).tag, "FolderNotEmpty")
         assert.isTrue(existsSync(join(root, "d/a")))
+      })))
+
+  it.live("what was shown is what goes: a folder that changes meanwhile is not deleted", () =>
+    inWorkspace({ "d/a": "", "e/a": "" }, (root) =>
+      Effect.gen(function*() {
+        const me = caller()
+        for (const path of ["d", "e"]) yield* previewOf(me, "delete_path", { path, recursive: true }, `about-${path}`)
+        writeFileSync(join(root, "d/precious"), "")
+        const refused = yield* call(me, "delete_path", { path: "d", recursive: true }, { id: "about-d" })
+        assert.strictEqual(refused.tag, "StaleFile")
+        assert.match(refused.text, /since the person was asked/)
+        assert.isTrue(existsSync(join(root, "d/precious")))
+        assert.isTrue((yield* call(me, "delete_path", { path: "e", recursive: true }, { id: "about-e" })).ok)
       })))
 
   it.live("a preview changes nothing", () =>
@@ -260,16 +294,19 @@ describe("what a person is shown", () => {
       })))
 
   it.live("a diff of two large and unlike files comes in bounded time and is true", () =>
-    inWorkspace({ a: Array.from({ length: 20_000 }, (_, i) => `line ${i * 7919 % 20_011}\n`).join("") }, () =>
-      Effect.gen(function*() {
-        const me = caller()
-        yield* call(me, "read_file", { path: "a" })
-        const begun = Date.now()
-        const content = Array.from({ length: 20_000 }, (_, i) => `line ${i * 104_729 % 20_021}\n`).join("")
-        const shown = yield* previewOf(me, "write_file", { path: "a", content })
-        assert.isBelow(Date.now() - begun, 3000)
-        assert.isTrue("diff" in shown && shown.diff.includes("\n-line 0\n") && shown.diff.includes("\n+line 0\n"))
-      })))
+    inWorkspace(
+      { a: Array.from({ length: 20_000 }, (_, i) => `line ${i * 7919 % 20_011}\n`).join("") },
+      () =>
+        Effect.gen(function*() {
+          const me = caller()
+          yield* call(me, "read_file", { path: "a" })
+          const begun = Date.now()
+          const content = Array.from({ length: 20_000 }, (_, i) => `line ${i * 104_729 % 20_021}\n`).join("")
+          const shown = yield* previewOf(me, "write_file", { path: "a", content })
+          assert.isBelow(Date.now() - begun, 3000)
+          assert.isTrue("diff" in shown && shown.diff.includes("\n-line 0\n") && shown.diff.includes("\n+line 0\n"))
+        })
+    ))
 
   it.live("case 21: a grant covers the folder of the path and nothing that a link could turn into another", () =>
     inWorkspace({ "src/a.ts": "", "other/b": "" }, (root) =>
@@ -286,7 +323,10 @@ describe("what a person is shown", () => {
         assert.isUndefined(key("write_file", "alias/a.ts"))
         assert.isUndefined(key("write_file", "../x"))
         assert.isUndefined(catalog.get("delete_path")!.traits.grantKey)
-        assert.strictEqual(catalog.get("edit_file")!.traits.grantLabel?.({ path: "src/a.ts" }), "edits of files directly in src")
+        assert.strictEqual(
+          catalog.get("edit_file")!.traits.grantLabel?.({ path: "src/a.ts" }),
+          "edits of files directly in src"
+        )
       })))
 })
 

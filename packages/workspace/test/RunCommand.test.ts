@@ -191,7 +191,9 @@ describe("run_command", () => {
       yield* Effect.gen(function*() {
         const me = caller()
         const before = process.memoryUsage().rss
-        const ran = yield* call(me, "run_command", { command: "echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last" })
+        const ran = yield* call(me, "run_command", {
+          command: "echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last"
+        })
         assert.isBelow(process.memoryUsage().rss - before, 120_000_000)
         assert.isAtMost(ran.text.length, 30_000)
         assert.match(ran.text, /^first\nx+\n\n\[\.\.\. \d+ characters cut \.\.\.\]\n\nx+\nlast\n\n/)
@@ -218,11 +220,16 @@ describe("run_command", () => {
       const root = yield* temporaryFolder
       yield* Effect.promise(async () => {
         await mkdir(join(root, "work"))
-        await writeFile(join(root, "harness.mjs"), `
+        await writeFile(
+          join(root, "harness.mjs"),
+          `
           import { startGroup } from ${JSON.stringify(new URL("../src/ProcessGroup.ts", import.meta.url).href)}
-          await startGroup({ command: ${JSON.stringify(stubborn)}, shell: "/bin/sh", cwd: process.argv[2], env: { ...process.env, HOLDFAST_TEST_MARK: process.argv[2] }, mark: "m", graceMillis: 300 })
+          await startGroup({ command: ${
+            JSON.stringify(stubborn)
+          }, shell: "/bin/sh", cwd: process.argv[2], env: { ...process.env, HOLDFAST_TEST_MARK: process.argv[2] }, mark: "m", graceMillis: 300 })
           setInterval(() => {}, 1000)
-        `)
+        `
+        )
       })
       const work = yield* Effect.promise(() => realpath(join(root, "work")))
       const harness = spawn(process.execPath, [join(root, "harness.mjs"), work], { stdio: "inherit" })

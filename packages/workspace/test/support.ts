@@ -1,7 +1,7 @@
 /** What the tests of this package share: a temporary workspace, and calls of its tools as the harness makes them. */
-import { type CallContext, CurrentCall, Projection, SessionId, ToolCatalog, type SessionEvent } from "@holdfast/core"
+import { type CallContext, CurrentCall, Projection, type SessionEvent, SessionId, ToolCatalog } from "@holdfast/core"
 import { Effect, Exit, Layer, type Schema, type Scope } from "effect"
-import { mkdtemp, mkdir, realpath, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 
@@ -62,12 +62,12 @@ export const call = Effect.fnUntraced(function*(
   from: Caller,
   name: string,
   args: unknown,
-  options: { readonly journal?: boolean } = {}
+  options: { readonly journal?: boolean; readonly id?: string } = {}
 ) {
   const catalog = yield* ToolCatalog
   const tool = catalog.get(name)
   if (tool === undefined) return yield* Effect.die(`no tool ${name}`)
-  const id = `call_${++calls}`
+  const id = options.id ?? `call_${++calls}`
   const facts = new Map<string, Schema.Json>()
   const params = yield* tool.decode(args)
   const exit = yield* Effect.exit(
@@ -95,12 +95,11 @@ export const call = Effect.fnUntraced(function*(
   return ran
 })
 
-/** What the tool would show a person. */
-export const previewOf = Effect.fnUntraced(function*(from: Caller, name: string, args: unknown) {
+/** What the tool would show a person. Not run as the call, as in the harness: the call is an argument. */
+export const previewOf = Effect.fnUntraced(function*(from: Caller, name: string, args: unknown, id = "preview") {
   const tool = (yield* ToolCatalog).get(name)!
   const params = yield* tool.decode(args)
-  const context = from.context("preview", new Map())
-  return yield* tool.traits.preview!(params, context).pipe(Effect.provideService(CurrentCall, context))
+  return yield* tool.traits.preview!(params, from.context(id, new Map()))
 })
 
 /** A catalogue with the tools of the given layers. */

@@ -9,22 +9,31 @@ import { type Disposed, Fence } from "../Fence.ts"
 import { Commands, parseCommand, runCommand, type UnknownCommand } from "../human/Command.ts"
 import type { LiveEvent } from "../journal/LiveEvent.ts"
 import type { Decision, Session, SessionView, TransactError } from "../journal/Session.ts"
-import { SessionEvent, type SessionEvent as AnyEvent, type TurnEndReason } from "../journal/SessionEvent.ts"
+import {
+  SessionEvent,
+  type SessionEvent as AnyEvent,
+  type SessionId,
+  type TurnEndReason
+} from "../journal/SessionEvent.ts"
 import { Boundaries } from "../model/Boundary.ts"
 import { StatePlacement } from "../model/ModelRequest.ts"
 import { ModelTransport, type TransportError } from "../model/ModelTransport.ts"
 import { PromptSections } from "../model/PromptSection.ts"
 import { retryDelay, RetryPolicy } from "../model/RetryPolicy.ts"
-import { closeBatch, interruptedOutcome, openCalls } from "../tools/ToolBatch.ts"
+import { closeBatch, interruptedCall, openCalls } from "../tools/ToolBatch.ts"
 import { ToolCatalog } from "../tools/ToolCatalog.ts"
 import { ToolGates } from "../tools/ToolGate.ts"
+import type { ToolOutcome } from "../tools/ToolOutcome.ts"
 import { ToolRunner } from "../tools/ToolRunner.ts"
 import { type Attempt, beginAttempt } from "./Attempt.ts"
+import { CompactionLimits, contextLengthEnd, interruptCompaction } from "./Compaction.ts"
+import type { CompactionEnd } from "./CompactionState.ts"
+import { compactAndWait, compactCommand, makeCompactor } from "./Compactor.ts"
 import { receive } from "./Inbox.ts"
 import { loopEnd, LoopGuard, loopReminder } from "./LoopGuard.ts"
-import { repair, type ResumeMode } from "./Repair.ts"
+import { lostCalls, repair, type ResumeMode } from "./Repair.ts"
 import { type OpenedStep, openStep, type StepParts } from "./Step.ts"
-import { nextAction, TurnProjection } from "./Turn.ts"
+import { nextAction, turnEnd, TurnProjection } from "./Turn.ts"
 
 /** How a turn ended. `completed` is the only success. */
 export interface TurnEnd {
@@ -56,6 +65,11 @@ export interface AgentHandle {
   readonly command: (line: string) => Effect.Effect<string | undefined, TurnError | UnknownCommand>
   /** Goes on with a turn that was cut (`continue`), or ends it with a result for every call (`close`). */
   readonly resume: (mode: ResumeMode) => Effect.Effect<TurnEnd, TurnError | NothingToResume>
+  /**
+   * Replaces the history with a summary, before the next step of a running turn or at once, and waits for it.
+   * Interrupting it leaves the history as it was.
+   */
+  readonly compact: Effect.Effect<CompactionEnd, TurnError>
   /** Interrupts the running turn and waits until everything of it has ended. */
   readonly interrupt: Effect.Effect<void>
   /** Waits until no turn runs. */
@@ -87,6 +101,10 @@ export class Agent extends Context.Service<Agent, {
       const placement = yield* StatePlacement
       const retries = yield* RetryPolicy
       const limits = yield* LoopGuard
+      const compaction = yield* CompactionLimits
+      const compactor = makeCompactor({ transport, retries, limits: compaction })
+      const working = new Map<SessionId, AgentHandle>()
+      if (compaction !== undefined) yield* commands.register(compactCommand((id) => working.get(id)?.compact))
       const fence = yield* Fence.make("Agent")
 
       const parts = (): StepParts => ({
@@ -101,7 +119,7 @@ export class Agent extends Context.Service<Agent, {
       })
 
       const end = (session: Session, reason: TurnEndReason, detail?: string) =>
-        session.transact((view) => ({ events: [endEvent(view, reason, detail)], value: undefined }))
+        session.transact((view) => ({ events: [turnEnd(view, reason, detail)], value: undefined }))
 
       /** Logs a reply, with the start of its leading reading calls, or with the end of the turn when nothing follows. */
       const logReply = (session: Session, attempt: Attempt) =>
@@ -114,7 +132,7 @@ export class Agent extends Context.Service<Agent, {
             const after = view.after([event])
             const started = runner.startable(after, prepared)
             const next = nextAction(after)
-            const last = next._tag === "End" ? [endEvent(after, next.reason, next.detail)] : []
+            const last = next._tag === "End" ? [turnEnd(after, next.reason, next.detail)] : []
             return { events: [event, ...started, ...last], value: undefined }
           })
         })
@@ -138,10 +156,16 @@ export class Agent extends Context.Service<Agent, {
               retryable: error.retryable,
               ...(error.retryAfterMillis === undefined ? {} : { retryAfterMillis: error.retryAfterMillis })
             })
-            const wait = retryDelay(retries, error, view.get(TurnProjection).failures + 1, random)
-            const reason = error.reason === "ContextLength" ? "context-length" : "failed"
+            const after = view.after([event])
+            const tooLong = error.reason === "ContextLength"
+            const wait = tooLong ? undefined : retryDelay(retries, error, after.get(TurnProjection).failures, random)
+            const ending = tooLong
+              ? contextLengthEnd(after, compaction)
+              : { reason: "failed" as const, detail: undefined }
             return {
-              events: wait === undefined ? [event, endEvent(view.after([event]), reason, error.message)] : [event],
+              events: wait === undefined && ending !== undefined
+                ? [event, turnEnd(after, ending.reason, ending.detail ?? error.message)]
+                : [event],
               value: wait
             }
           })
@@ -169,37 +193,54 @@ export class Agent extends Context.Service<Agent, {
           current.attempt = undefined
         })
 
-      const calls = (session: Session) =>
+      const calls = (session: Session, known: ReadonlyMap<string, ToolOutcome>) =>
         Effect.gen(function*() {
           const open = openCalls(session.view())
           const prepared = yield* runner.prepare(session, open.map((call) => call.record))
           yield* runner.run(session, prepared, {
-            progress: (call, value) => session.emit({ live: "tool-progress", call, value })
+            progress: (call, value) => session.emit({ live: "tool-progress", call, value }),
+            known
           })
         })
 
-      /** Carries the turn on until it rests. Whatever interrupts it, the turn is closed in the journal. */
-      const run = (session: Session): Effect.Effect<void, TurnError> => {
+      /**
+       * Carries the turn on until it rests. Whatever interrupts it, the turn is closed in the journal. `known` are
+       * outcomes of calls that an earlier process had started; `rest` is called in the step that finds nothing more to do.
+       */
+      const run = (
+        session: Session,
+        known: ReadonlyMap<string, ToolOutcome>,
+        rest: () => void
+      ): Effect.Effect<void, TurnError> => {
         const current: { attempt: Attempt | undefined } = { attempt: undefined }
         return Effect.gen(function*() {
           while (true) {
-            const action = nextAction(session.view())
-            if (action._tag === "Idle") return
-            if (action._tag === "Boundary") yield* step(session, current)
-            else if (action._tag === "Calls") yield* calls(session)
+            const view = session.view()
+            const action = nextAction(view)
+            const due = action._tag === "Idle" || action._tag === "Boundary" ? compactor.due(view) : undefined
+            if (due !== undefined) yield* compactor.attempt(session, due)
+            else if (action._tag === "Idle") return rest()
+            else if (action._tag === "Boundary") yield* step(session, current)
+            else if (action._tag === "Calls") yield* calls(session, known)
             else {
               // Decided again under the lock: a message may have come in the meantime.
               yield* session.transact((view) => {
                 const now = nextAction(view)
                 return {
-                  events: now._tag === "End" ? [endEvent(view, now.reason, now.detail)] : [],
+                  events: now._tag === "End" ? [turnEnd(view, now.reason, now.detail)] : [],
                   value: undefined
                 }
               })
             }
           }
         }).pipe(
-          Effect.onInterrupt(() => Effect.ignore(session.transact((view) => closeInterrupted(view, current.attempt))))
+          Effect.onInterrupt(() =>
+            Effect.ignore(session.transact((view) => {
+              // In the same step: whoever speaks after this finds an agent that rests, and wakes it.
+              rest()
+              return closeInterrupted(view, catalog, current.attempt)
+            }))
+          )
         )
       }
 
@@ -209,15 +250,24 @@ export class Agent extends Context.Service<Agent, {
             yield* fence.check
             const scope = yield* Effect.scope
             let fiber: Fiber.Fiber<void, TurnError> | undefined
+            // A fiber that has decided to stop takes nothing more on, although it has not ended yet.
+            let resting = true
 
-            const wake = Effect.suspend(() => {
-              if (fiber !== undefined && fiber.pollUnsafe() === undefined) return Effect.void
-              if (nextAction(session.view())._tag === "Idle") return Effect.void
-              return Effect.forkIn(run(session), scope, { startImmediately: true }).pipe(
-                Effect.tap((started) => Effect.sync(() => void (fiber = started)))
-              )
-            })
-            const running = () => fiber !== undefined && fiber.pollUnsafe() === undefined
+            const wakeWith = (known: ReadonlyMap<string, ToolOutcome>) =>
+              Effect.suspend(() => {
+                if (running()) return Effect.void
+                const view = session.view()
+                if (nextAction(view)._tag === "Idle" && compactor.due(view) === undefined) return Effect.void
+                resting = false
+                const turn = Effect.withFiber<void, TurnError>((self) => {
+                  const own = self as Fiber.Fiber<void, TurnError>
+                  fiber = own
+                  return fence.guard(run(session, known, () => void (resting = resting || fiber === own)))
+                })
+                return Effect.asVoid(Effect.forkIn(turn, scope, { startImmediately: true }))
+              })
+            const wake = wakeWith(new Map())
+            const running = () => !resting && fiber !== undefined && fiber.pollUnsafe() === undefined
 
             /** Waits for the running turn; its error is the caller's. */
             const settled: Effect.Effect<void, TurnError> = Effect.suspend(() =>
@@ -242,7 +292,7 @@ export class Agent extends Context.Service<Agent, {
             }
 
             const send = (text: string) =>
-              Effect.uninterruptible(Effect.andThen(session.transact((view) => taken(view, text)), wake))
+              fence.commit(Effect.andThen(session.transact((view) => taken(view, text)), wake))
 
             const ended: Effect.Effect<TurnEnd> = Effect.sync(() =>
               session.view().get(TurnProjection).end ?? { turn: 0, reason: "closed" }
@@ -252,17 +302,31 @@ export class Agent extends Context.Service<Agent, {
 
             const finish: Effect.Effect<TurnEnd, TurnError> = Effect.suspend(() =>
               running() ? Effect.andThen(settled, finish) : Effect.andThen(settled, ended)
-            ).pipe(Effect.onInterrupt(() => interrupt))
+            )
+            const interrupting = Effect.onInterrupt(() => interrupt)
+
+            const idle: Effect.Effect<void> = Effect.suspend(() => {
+              const current = fiber
+              if (current === undefined) return Effect.void
+              return Effect.flatMap(Fiber.await(current), () => current === fiber ? Effect.void : idle)
+            })
 
             yield* Effect.addFinalizer(() => interrupt)
+
+            const compact = compactAndWait({ session, catalog, limits: compaction, running, wake, settled, interrupt })
 
             const handle: AgentHandle = {
               session,
               events: session.observe,
               send,
               interrupt,
-              idle: Effect.suspend(() => fiber === undefined ? Effect.void : Effect.asVoid(Fiber.await(fiber))),
-              prompt: (text) => Effect.andThen(send(text), finish).pipe(fence.guard),
+              compact: fence.guard(compact),
+              idle,
+              // Once the message is recorded, an interruption is one of the turn, however early it comes.
+              prompt: (text) =>
+                Effect.uninterruptibleMask((restore) => Effect.andThen(send(text), interrupting(restore(finish)))).pipe(
+                  fence.guard
+                ),
               command: (line) => {
                 const command = parseCommand(line)
                 return command === undefined
@@ -271,20 +335,25 @@ export class Agent extends Context.Service<Agent, {
               },
               resume: (mode) =>
                 Effect.gen(function*() {
-                  const open = yield* session.transact((view) => {
+                  const { lost, open } = yield* session.transact((view) => {
+                    const events = running() ? [] : repair(view, catalog, mode)
                     const isOpen = view.get(TurnProjection).phase !== "idle"
-                    return { events: running() ? [] : repair(view, catalog, mode), value: isOpen }
+                    return { events, value: { open: isOpen, lost: lostCalls(view.after(events), catalog) } }
                   })
                   if (!open) return yield* new NothingToResume({ session: session.id })
-                  yield* wake
-                  return yield* finish
-                }),
+                  yield* wakeWith(lost)
+                  return yield* interrupting(finish)
+                }).pipe(fence.guard),
               adoptHeader: (reason) =>
                 session.transact(() => ({
                   events: [SessionEvent.event("request/adopted", { reason })],
                   value: undefined
-                }))
+                })).pipe(fence.commit)
             }
+            yield* Effect.acquireRelease(
+              Effect.sync(() => void working.set(session.id, handle)),
+              () => Effect.sync(() => void (working.get(session.id) === handle && working.delete(session.id)))
+            )
             return handle
           })
       })
@@ -292,18 +361,16 @@ export class Agent extends Context.Service<Agent, {
   )
 }
 
-const endEvent = (view: SessionView, reason: TurnEndReason, detail?: string) =>
-  SessionEvent.event("turn/end", {
-    turn: view.get(TurnProjection).turn,
-    reason,
-    ...(detail === undefined ? {} : { detail })
-  })
-
 /** The end of a turn that was interrupted: what was said so far stays, every call gets its result. */
-const closeInterrupted = (view: SessionView, attempt: Attempt | undefined): Decision<void> => {
+const closeInterrupted = (
+  view: SessionView,
+  catalog: ToolCatalog["Service"],
+  attempt: Attempt | undefined
+): Decision<void> => {
   const { phase } = view.get(TurnProjection)
-  if (phase === "idle") return { events: [], value: undefined }
+  const compaction = interruptCompaction(view)
+  if (phase === "idle") return { events: compaction, value: undefined }
   const partial = phase === "requesting" && attempt !== undefined ? [attempt.interrupted()] : []
-  const results = closeBatch(view, new Map(), interruptedOutcome)
-  return { events: [...partial, ...results, endEvent(view, "interrupted")], value: undefined }
+  const results = closeBatch(view, new Map(), interruptedCall(catalog, view))
+  return { events: [...compaction, ...partial, ...results, turnEnd(view, "interrupted")], value: undefined }
 }

@@ -7,12 +7,11 @@
 import { Projection } from "../journal/Projection.ts"
 import type { SessionView } from "../journal/Session.ts"
 import { type NewEvent, SessionEvent } from "../journal/SessionEvent.ts"
-import { reviewResult } from "../plan/PlanReview.ts"
-import { PlanProjection } from "../plan/PlanState.ts"
-import { type BatchCall, closeBatch, notStartedOutcome, openCalls } from "../tools/ToolBatch.ts"
+import { type BatchCall, closeBatch, dueResults, notStartedOutcome, openCalls } from "../tools/ToolBatch.ts"
 import type { ToolCatalog } from "../tools/ToolCatalog.ts"
-import { resultEvent, type ToolOutcome } from "../tools/ToolOutcome.ts"
+import type { ToolOutcome } from "../tools/ToolOutcome.ts"
 import * as texts from "../tools/texts.ts"
+import { closeOpenCompaction } from "./Compaction.ts"
 import { TurnProjection } from "./Turn.ts"
 
 type AskKind = "review" | "approval" | "question"
@@ -43,13 +42,17 @@ export const repair = (
   catalog: ToolCatalog["Service"],
   mode: ResumeMode
 ): ReadonlyArray<NewEvent> => {
-  const asks = [...view.get(OpenAsks)].map(([request, kind]) => withdrawn(request, kind))
-  if (view.get(TurnProjection).phase === "idle") return asks
-  const after = view.after(asks)
-  if (mode === "continue") return [...asks, ...unknownResults(after, catalog)]
+  const open = [
+    ...[...view.get(OpenAsks)].map(([request, kind]) => withdrawn(request, kind)),
+    ...closeOpenCompaction(view)
+  ]
+  if (view.get(TurnProjection).phase === "idle") return open
+  const after = view.after(open)
+  // Results keep the order of their calls: one that comes after a call that still runs is logged by the runner.
+  if (mode === "continue") return [...open, ...dueResults(after, lostCalls(after, catalog))]
   return [
-    ...asks,
-    ...closeBatch(after, new Map(), (call) => closedOutcome(after, call)),
+    ...open,
+    ...closeBatch(after, new Map(), (call) => closedOutcome(after, catalog, call)),
     SessionEvent.event("turn/end", { turn: view.get(TurnProjection).turn, reason: "closed" })
   ]
 }
@@ -66,26 +69,34 @@ const withdrawn = (request: string, kind: AskKind): NewEvent => {
   }
 }
 
-const unknown = ({ record }: BatchCall): ToolOutcome => ({
+/**
+ * The outcomes of the calls that had started when the process died and may not be run again: all but those of tools that
+ * say that running them twice is the same as running them once.
+ */
+export const lostCalls = (
+  view: SessionView,
+  catalog: ToolCatalog["Service"]
+): ReadonlyMap<string, ToolOutcome> =>
+  new Map(
+    openCalls(view).flatMap(({ record, status }): ReadonlyArray<readonly [string, ToolOutcome]> =>
+      status === "started" && catalog.get(record.name)?.idempotent !== true
+        ? [[record.id, unknownOutcome(record.name)]]
+        : []
+    )
+  )
+
+const unknownOutcome = (name: string): ToolOutcome => ({
   outcome: "unknown",
   code: "outcome_unknown",
-  content: texts.outcomeUnknown(record.name)
+  content: texts.outcomeUnknown(name)
 })
 
-/** Results for the calls that had started: none if all of them can run again, else `unknown` for each. */
-const unknownResults = (view: SessionView, catalog: ToolCatalog["Service"]): ReadonlyArray<NewEvent> => {
-  const started = openCalls(view).filter((call) => call.status === "started")
-  if (started.every(({ record }) => catalog.get(record.name)?.idempotent === true)) return []
-  return started.map((call) => resultEvent(call.record, unknown(call)))
-}
-
-/** An answered review counts even when nobody carries the turn on; any other call that never started stays undone. */
-const closedOutcome = (view: SessionView, call: BatchCall): ToolOutcome => {
-  if (call.status === "started") return unknown(call)
-  const fold = view.get(PlanProjection)
-  const answer = fold.answers.get(call.record.id)
-  if (answer !== undefined && answer.outcome !== "withdrawn") {
-    return reviewResult(answer.outcome, answer.text, { wasActive: fold.state.active, by: "session" })
-  }
-  return notStartedOutcome(call.record.name)
-}
+/** What was asked and answered counts even when nobody carries the turn on; a call that never started stays undone. */
+const closedOutcome = (
+  view: SessionView,
+  catalog: ToolCatalog["Service"],
+  { record, status }: BatchCall
+): ToolOutcome =>
+  status === "started"
+    ? unknownOutcome(record.name)
+    : catalog.get(record.name)?.settled?.(view, record.id, "closed") ?? notStartedOutcome(record.name)

@@ -22,7 +22,7 @@ import { PlanProjection } from "../plan/PlanState.ts"
 import type { CatalogTool } from "../tools/ToolCatalog.ts"
 import type { ToolGate } from "../tools/ToolGate.ts"
 import { deliver } from "./Inbox.ts"
-import { TurnProjection } from "./Turn.ts"
+import { TurnProjection, upcomingStep } from "./Turn.ts"
 
 /** What a program brings to a boundary. */
 export interface StepParts {
@@ -65,11 +65,9 @@ export const openStep = (start: SessionView, parts: StepParts): Decision<OpenedS
   })
   if (header !== undefined) add([header])
   const tail = renderTail(view, parts.sections, parts.placement, parts.tail(view))
-  const { attempt, phase, step, turn } = view.get(TurnProjection)
-  const again = attempt > 0 && (phase === "boundary" || phase === "requesting")
-  const opened = { step: again ? step : step + 1, attempt: again ? attempt + 1 : 1 }
+  const opened = upcomingStep(view.get(TurnProjection))
   add([SessionEvent.event("step/open", {
-    turn,
+    turn: view.get(TurnProjection).turn,
     ...opened,
     headerHash: view.get(HeaderProjection).current?.hash ?? "",
     tail,

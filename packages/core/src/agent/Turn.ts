@@ -7,7 +7,7 @@
  */
 import { Projection } from "../journal/Projection.ts"
 import type { SessionView } from "../journal/Session.ts"
-import type { EventData, TurnEndReason } from "../journal/SessionEvent.ts"
+import { type EventData, type NewEvent, SessionEvent, type TurnEndReason } from "../journal/SessionEvent.ts"
 import { openCalls, ToolBatch } from "../tools/ToolBatch.ts"
 import { Inbox } from "./Inbox.ts"
 
@@ -53,16 +53,21 @@ export const TurnProjection: Projection<TurnState> = Projection.make<TurnState>(
       failed: undefined,
       reply: undefined
     }),
-    "step/open": (state, { step, attempt }) => ({
-      ...state,
-      phase: "requesting",
-      step,
-      attempt,
-      rounds: attempt === 1 ? state.rounds + 1 : state.rounds,
-      failures: attempt === 1 ? 0 : state.failures,
-      failed: undefined
-    }),
-    "step/failed": (state, failed) => ({ ...state, phase: "boundary", failures: state.failures + 1, failed }),
+    // Requests for a summary come between steps and leave the turn where it stands.
+    "step/open": (state, { step, attempt, purpose }) =>
+      purpose !== undefined ? state : {
+        ...state,
+        phase: "requesting",
+        step,
+        attempt,
+        rounds: attempt === 1 ? state.rounds + 1 : state.rounds,
+        failures: attempt === 1 ? 0 : state.failures,
+        failed: undefined
+      },
+    "step/failed": (state, failed) =>
+      failed.purpose !== undefined
+        ? state
+        : { ...state, phase: "boundary", failures: state.failures + 1, failed },
     "message/assistant": (state, { calls, finish }) => ({
       ...state,
       phase: "replied",
@@ -73,6 +78,22 @@ export const TurnProjection: Projection<TurnState> = Projection.make<TurnState>(
     "turn/end": (state, end) => ({ ...state, phase: "idle", attempt: 0, failures: 0, end })
   }
 })
+
+/** The step that the next request opens, and which attempt at it that is. */
+export const upcomingStep = (
+  { attempt, phase, step }: TurnState
+): { readonly step: number; readonly attempt: number } =>
+  attempt > 0 && (phase === "boundary" || phase === "requesting")
+    ? { step, attempt: attempt + 1 }
+    : { step: step + 1, attempt: 1 }
+
+/** The event that ends the current turn. */
+export const turnEnd = (view: SessionView, reason: TurnEndReason, detail?: string): NewEvent =>
+  SessionEvent.event("turn/end", {
+    turn: view.get(TurnProjection).turn,
+    reason,
+    ...(detail === undefined ? {} : { detail })
+  })
 
 export type Action =
   | { readonly _tag: "Idle" }
@@ -94,7 +115,8 @@ export const nextAction = (view: SessionView): Action => {
     case "replied": {
       if (openCalls(view).length > 0) return { _tag: "Calls" }
       const ends = view.get(ToolBatch).endsTurn
-      if (ends !== undefined) return { _tag: "End", reason: ends }
+      // Who waits for the person goes on when the person has already spoken.
+      if (ends !== undefined && view.get(Inbox).length === 0) return { _tag: "End", reason: ends }
       const { calls, finish } = turn.reply ?? { calls: 0, finish: "stop" }
       if (calls > 0) return { _tag: "Boundary" }
       if (finish === "length") {

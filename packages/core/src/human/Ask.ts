@@ -14,6 +14,8 @@ export interface AskPlan<A> {
   readonly attention: Attention["Service"]
   /** Names the request within its session: `review-41`. The number is the `seq` of the event, so it is never used twice. */
   readonly prefix: string
+  /** Decided under the same lock as the asking: what makes it needless to ask at all, and is the result then. */
+  readonly unless?: (view: SessionView) => A | undefined
   /** The facts of asking, the last of which is the `asked` event. */
   readonly asked: (request: string, view: SessionView) => ReadonlyArray<NewEvent>
   readonly question: (request: string) => Question
@@ -31,12 +33,18 @@ export const ask = <A>(plan: AskPlan<A>): Effect.Effect<A, TransactError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { session } = plan
-      const request = yield* session.transact((view) => {
-        // Results that were still to be logged come first and count.
-        const before = plan.asked("", view).length - 1
-        const id = `${plan.prefix}-${view.length + before}`
-        return { events: plan.asked(id, view), value: id }
-      })
+      const opened = yield* session.transact(
+        (view): Decision<{ readonly request: string } | { readonly needless: A }> => {
+          const needless = plan.unless?.(view)
+          if (needless !== undefined) return { events: [], value: { needless } }
+          // Results that were still to be logged come first and count.
+          const before = plan.asked("", view).length - 1
+          const id = `${plan.prefix}-${view.length + before}`
+          return { events: plan.asked(id, view), value: { request: id } }
+        }
+      )
+      if ("needless" in opened) return opened.needless
+      const { request } = opened
       const waiting: Effect.Effect<Verdict, Disposed> = plan.attention.ask<Verdict>(plan.question(request), {
         deadline: plan.deadline,
         reconsider: () => plan.reconsider?.(session.view())

@@ -1,60 +1,62 @@
 /** Between the stored form of events and the form that the folds read. */
 import { Exit, Schema, Stream } from "effect"
-import { JournalCorrupt, UnknownEvent } from "./Journal.ts"
+import { EventRejected, JournalCorrupt, UnknownEvent } from "./Journal.ts"
 import type { EventDefinition, NewEvent, SessionEvent, SessionId, StoredEvent } from "./SessionEvent.ts"
 
 export interface EventReader {
-  readonly encode: (session: SessionId, seq: number, at: number, event: NewEvent) => StoredEvent
+  /** The stored form of an event that is about to be written, or why no reader could read it again. */
+  readonly encode: (session: SessionId, seq: number, at: number, event: NewEvent) => StoredEvent | EventRejected
+  /** The events of one session as they are read from `from` (default 0) on; a gap in their numbers is a corruption. */
   readonly decode: <E>(
-    stored: Stream.Stream<StoredEvent, E>
+    stored: Stream.Stream<StoredEvent, E>,
+    from?: number
   ) => Stream.Stream<SessionEvent, E | JournalCorrupt | UnknownEvent>
-  /** How many ignorable events of unknown types were skipped so far. */
-  readonly skipped: () => number
 }
 
 const make = (definitions: ReadonlyMap<string, EventDefinition>): EventReader => {
-  const decoders = new Map(
+  const codecs = new Map(
     [...definitions].map(([type, definition]) => [type, {
       definition,
-      decode: Schema.decodeUnknownExit(definition.schema, { onExcessProperty: "error" })
+      decode: Schema.decodeUnknownExit(definition.schema, { onExcessProperty: "error" }),
+      // The payloads of the core are their own encoding, and their types are checked where they are made.
+      encode: type.startsWith("x-") ? Schema.encodeUnknownExit(definition.schema) : undefined
     }])
   )
-  let skipped = 0
 
-  const one = (stored: StoredEvent): SessionEvent | JournalCorrupt | UnknownEvent => {
-    const known = decoders.get(stored.type)
+  const one = (stored: StoredEvent, expected: number): SessionEvent | JournalCorrupt | UnknownEvent => {
+    if (stored.seq !== expected) {
+      return new JournalCorrupt({
+        session: stored.session,
+        seq: expected,
+        type: stored.type,
+        detail: `event ${expected} was expected and event ${stored.seq} was found`
+      })
+    }
+    const known = codecs.get(stored.type)
     if (known === undefined) {
       if (stored.ignorable !== true) {
         return new UnknownEvent({ session: stored.session, seq: stored.seq, type: stored.type })
       }
       // It keeps its place and its payload, so that a fork carries it on; no fold listens to it.
-      skipped++
-      return placed(stored, stored.data)
+      return { ...placed(stored, stored.data), skipped: true }
     }
-    const { definition } = known
-    let data = stored.data
-    for (let version = stored.version; version < definition.version; version++) {
-      const upcast = definition.upcasters[version]
-      if (upcast === undefined) return corrupt(stored, `version ${version} is too old to be read`)
-      data = upcast(data)
-    }
-    if (stored.version > definition.version) {
-      return corrupt(
-        stored,
-        `version ${stored.version} is newer than the ${definition.version} that this program reads`
-      )
-    }
-    const exit = known.decode(data)
-    if (Exit.isFailure(exit)) return corrupt(stored, issue(exit))
-    return placed(stored, exit.value)
+    const current = upcast(stored, known.definition)
+    if (current instanceof JournalCorrupt) return current
+    const exit = known.decode(current.data)
+    return Exit.isFailure(exit) ? corrupt(stored, issue(exit)) : placed(stored, exit.value)
   }
 
   return {
-    skipped: () => skipped,
     encode: (session, seq, at, event) => {
-      const definition = definitions.get(event.type)
-      // An event that no reader could read again must never reach the journal.
-      if (definition === undefined) throw new Error(`The event type "${event.type}" is not registered with EventTypes`)
+      const known = codecs.get(event.type)
+      if (known === undefined) {
+        return new EventRejected({ session, type: event.type, detail: "the type is not registered with EventTypes" })
+      }
+      const { definition, encode } = known
+      const encoded = encode?.(event.data)
+      if (encoded !== undefined && Exit.isFailure(encoded)) {
+        return new EventRejected({ session, type: event.type, detail: issue(encoded) })
+      }
       return {
         session,
         seq,
@@ -62,28 +64,53 @@ const make = (definitions: ReadonlyMap<string, EventDefinition>): EventReader =>
         type: event.type,
         version: definition.version,
         ...(definition.unknown === "ignorable" ? { ignorable: true as const } : {}),
-        data: event.data as Schema.Json
+        data: encoded === undefined ? event.data as Schema.Json : encoded.value
       }
     },
-    decode: (stored) =>
-      stored.pipe(
-        Stream.mapArray((batch): readonly [Batch] => {
-          const events: Array<SessionEvent> = []
-          for (const item of batch) {
-            const event = one(item)
-            // What stands before the fault is passed on first: an intact prefix stays readable.
-            if (event instanceof JournalCorrupt || event instanceof UnknownEvent) return [{ events, fault: event }]
-            events.push(event)
-          }
-          return [{ events, fault: undefined }]
-        }),
-        Stream.flatMap(({ events, fault }): Stream.Stream<SessionEvent, JournalCorrupt | UnknownEvent> =>
-          fault === undefined
-            ? Stream.fromIterable(events)
-            : Stream.concat(Stream.fromIterable(events), Stream.fail(fault))
+    decode: (stored, from = 0) =>
+      Stream.suspend(() => {
+        let next = from
+        return stored.pipe(
+          Stream.mapArray((batch): readonly [Batch] => {
+            const events: Array<SessionEvent> = []
+            for (const item of batch) {
+              const event = one(item, next)
+              // What stands before the fault is passed on first: an intact prefix stays readable.
+              if (event instanceof JournalCorrupt || event instanceof UnknownEvent) return [{ events, fault: event }]
+              events.push(event)
+              next++
+            }
+            return [{ events, fault: undefined }]
+          }),
+          Stream.flatMap(({ events, fault }): Stream.Stream<SessionEvent, JournalCorrupt | UnknownEvent> =>
+            fault === undefined
+              ? Stream.fromIterable(events)
+              : Stream.concat(Stream.fromIterable(events), Stream.fail(fault))
+          )
         )
-      )
+      })
   }
+}
+
+/** The payload in the form of the version that this program reads. */
+const upcast = (stored: StoredEvent, definition: EventDefinition): { readonly data: Schema.Json } | JournalCorrupt => {
+  if (!Number.isSafeInteger(stored.version) || stored.version < 1) {
+    return corrupt(stored, "its version is not a number")
+  }
+  if (stored.version > definition.version) {
+    return corrupt(stored, `version ${stored.version} is newer than the ${definition.version} that this program reads`)
+  }
+  let data = stored.data
+  for (let version = stored.version; version < definition.version; version++) {
+    const step = definition.upcasters[version]
+    if (step === undefined) return corrupt(stored, `version ${version} is too old to be read`)
+    try {
+      data = step(data)
+    } catch {
+      return corrupt(stored, `bringing it from version ${version} to ${version + 1} failed`)
+    }
+  }
+  return { data }
 }
 
 interface Batch {
@@ -97,7 +124,7 @@ const placed = (stored: StoredEvent, data: unknown): SessionEvent =>
 const corrupt = (stored: StoredEvent, detail: string): JournalCorrupt =>
   new JournalCorrupt({ session: stored.session, seq: stored.seq, type: stored.type, detail })
 
-const issue = (exit: Exit.Exit<unknown, Schema.SchemaError>): string => {
+const issue = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
   const error = Exit.findErrorOption(exit)
   return error._tag === "Some" ? error.value.message : "the payload does not fit its schema"
 }

@@ -61,6 +61,20 @@ export class UnknownEvent extends Schema.TaggedError<UnknownEvent>()("UnknownEve
   }
 }
 
+/**
+ * An event that no reader could read again: its type is not registered with `EventTypes`, or its payload does not fit the
+ * type's schema. Nothing of its transaction was written.
+ */
+export class EventRejected extends Schema.TaggedError<EventRejected>()("EventRejected", {
+  session: SessionId,
+  type: Schema.String,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `An event of the type "${this.type}" was not written to session ${this.session}: ${this.detail}`
+  }
+}
+
 export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", { session: SessionId }) {
   override get message() {
     return `There is no session ${this.session}`

@@ -8,6 +8,7 @@ import { Context, Effect, Layer, PubSub, type Scope, Semaphore, Stream } from "e
 import { type Disposed, Fence } from "../Fence.ts"
 import { EventReader } from "./EventReader.ts"
 import {
+  EventRejected,
   Journal,
   type JournalConflict,
   type JournalCorrupt,
@@ -50,7 +51,13 @@ export interface Decision<A> {
 }
 
 /** Why a transaction was not carried out. Nothing was changed, except where `JournalUnavailable` says `unsure`. */
-export type TransactError = JournalUnavailable | JournalConflict | JournalCorrupt | UnknownEvent | Disposed
+export type TransactError =
+  | JournalUnavailable
+  | JournalConflict
+  | JournalCorrupt
+  | UnknownEvent
+  | EventRejected
+  | Disposed
 
 /** Why a session cannot be opened. */
 export type OpenError = JournalUnavailable | JournalConflict | JournalCorrupt | UnknownEvent | SessionNotFound
@@ -107,7 +114,7 @@ export class Sessions extends Context.Service<Sessions, {
       const live = new Map<SessionId, Session>()
       const fence = yield* Fence.make("Sessions")
 
-      const read = (id: SessionId, from = 0) => reader.decode(journal.read(id, from))
+      const read = (id: SessionId, from = 0) => reader.decode(journal.read(id, from), from)
 
       const load = (id: SessionId) =>
         Stream.runFold(read(id), () => SessionState.empty(id), (state, event) => SessionState.apply(state, event))
@@ -142,8 +149,7 @@ export class Sessions extends Context.Service<Sessions, {
 
       const start = (
         id: SessionId,
-        loaded: SessionState,
-        skipped: number
+        loaded: SessionState
       ): Effect.Effect<Session, OpenError, Scope.Scope> =>
         Effect.gen(function*() {
           const writer = yield* journal.writer(id)
@@ -173,7 +179,7 @@ export class Sessions extends Context.Service<Sessions, {
               dead = new Conflict({ session: id, seq: state.length, detail: "somebody else appended" })
               return yield* dead
             }
-            yield* take(yield* Stream.runCollect(reader.decode(Stream.fromIterable(tail))))
+            yield* take(yield* Stream.runCollect(reader.decode(Stream.fromIterable(tail), state.length)))
           })
 
           const write = <A>(decide: (view: SessionView) => Decision<A>): Effect.Effect<A, TransactError> =>
@@ -183,7 +189,12 @@ export class Sessions extends Context.Service<Sessions, {
               const { events, value } = decide(view())
               if (events.length === 0) return value
               const at = Math.max(yield* stamp, state.at)
-              const stored = events.map((event, i) => reader.encode(id, state.length + i, at, event))
+              const stored: Array<StoredEvent> = []
+              for (const event of events) {
+                const encoded = reader.encode(id, state.length + stored.length, at, event)
+                if (encoded instanceof EventRejected) return yield* encoded
+                stored.push(encoded)
+              }
               yield* writer.append(stored).pipe(
                 Effect.tapError((error) =>
                   Effect.sync(() => {
@@ -199,7 +210,7 @@ export class Sessions extends Context.Service<Sessions, {
           const session: Session = {
             id,
             view,
-            skipped,
+            skipped: loaded.skipped,
             transact: (decide) =>
               Effect.uninterruptibleMask((restore) =>
                 Effect.acquireUseRelease(
@@ -255,20 +266,19 @@ export class Sessions extends Context.Service<Sessions, {
           Effect.gen(function*() {
             yield* fence.check
             const { id, ...created } = options
-            const session = yield* start(id, SessionState.empty(id, created.parent?.session), 0)
-            yield* session.transact(() => ({
-              events: [SessionEvent.event("session/created", { depth: 0, ...created })],
-              value: undefined
-            }))
+            const session = yield* start(id, SessionState.empty(id, created.parent?.session))
+            const event = SessionEvent.event("session/created", { depth: 0, ...created })
+            yield* session.transact(() => ({ events: [event], value: undefined })).pipe(
+              Effect.catchTag("EventRejected", Effect.die)
+            )
             return session
           }),
         open: (id) =>
           Effect.gen(function*() {
             yield* fence.check
-            const before = reader.skipped()
             const state = yield* load(id)
             if (state.length === 0) return yield* new SessionNotFound({ session: id })
-            return yield* start(id, state, reader.skipped() - before)
+            return yield* start(id, state)
           }),
         list: journal.list,
         remove: journal.remove,

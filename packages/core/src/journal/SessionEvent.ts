@@ -5,7 +5,7 @@
  * their own with {@link extend}; a reader that does not know a type refuses to open the session unless the stored event
  * says that it is `ignorable`.
  */
-import { Context, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 
 export const SessionId = Schema.NonEmptyString.pipe(Schema.brand("SessionId"))
 export type SessionId = typeof SessionId.Type
@@ -25,6 +25,7 @@ export const TurnEndReason = Schema.Literals([
   "closed",
   "failed",
   "context-length",
+  "compaction-failed",
   "round-limit",
   "repeat-limit",
   "budget"
@@ -126,6 +127,17 @@ export const ToolDefinition = Schema.Struct({
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
+/** What a request is for, when it is not for the next reply. */
+export const RequestPurpose = Schema.Literal("compaction")
+export type RequestPurpose = typeof RequestPurpose.Type
+
+/**
+ * Why the history was compacted: a person asked for it, the prompt grew past `maxPromptTokens`, or the provider refused
+ * a request as too long.
+ */
+export const CompactionReason = Schema.Literals(["requested", "limit", "context-length"])
+export type CompactionReason = typeof CompactionReason.Type
+
 const Settled = { request: Schema.String, text: Schema.optionalKey(Schema.String), by: Schema.String }
 
 /** The payload of each event type that the core writes. */
@@ -175,7 +187,11 @@ export const payloads = {
     attempt: Schema.Natural,
     headerHash: Schema.String,
     tail: Schema.NullOr(Schema.String),
-    planActive: Schema.Boolean
+    planActive: Schema.Boolean,
+    /** Absent: the request asks for the next reply. */
+    purpose: Schema.optionalKey(RequestPurpose),
+    /** The request carries only so many messages of the history. Absent: all of them. */
+    through: Schema.optionalKey(Schema.Natural)
   }),
   "step/failed": Schema.Struct({
     step: Schema.Natural,
@@ -183,7 +199,25 @@ export const payloads = {
     reason: Schema.String,
     message: Schema.String,
     retryable: Schema.Boolean,
-    retryAfterMillis: Schema.optionalKey(Schema.Natural)
+    retryAfterMillis: Schema.optionalKey(Schema.Natural),
+    purpose: Schema.optionalKey(RequestPurpose)
+  }),
+  "session/compacted": Schema.Struct({
+    step: Schema.Natural,
+    attempt: Schema.Natural,
+    reason: CompactionReason,
+    /** How many messages, from the oldest on, the summary stands for. */
+    replaced: Schema.Natural,
+    /** What the model wrote. */
+    summary: Schema.String,
+    /** The message that stands in the history instead: the summary, and what the harness restates beside it. */
+    text: Schema.String,
+    usage: Schema.optionalKey(TokenUsage)
+  }),
+  "compaction/requested": Schema.Struct({ by: Schema.Literal("user") }),
+  "compaction/dropped": Schema.Struct({
+    reason: Schema.Literals(["nothing-to-replace", "failed", "interrupted"]),
+    detail: Schema.optionalKey(Schema.String)
   }),
   "tool/started": Schema.Struct({
     call: Schema.String,
@@ -248,11 +282,12 @@ export type NewEvent =
 
 /**
  * An event of a type that an embedder added with {@link extend}. Its type name starts with the embedder's own prefix
- * (`x-`), so that it can never be taken for one of the core.
+ * (`x-`), so that it can never be taken for one of the core. `data` is a value of the type's schema; it is encoded when
+ * it is written.
  */
 export interface ExtensionEvent {
   readonly type: `x-${string}`
-  readonly data: Schema.Json
+  readonly data: unknown
 }
 
 /**
@@ -270,8 +305,16 @@ export interface StoredEvent {
   readonly data: Schema.Json
 }
 
-/** A decoded event with its place in the journal. */
-export type SessionEvent = NewEvent & { readonly session: SessionId; readonly seq: number; readonly at: number }
+/**
+ * A decoded event with its place in the journal. `skipped` marks an ignorable event of a type that this program does not
+ * know: no fold listens to it, and its `data` is what is stored.
+ */
+export type SessionEvent = NewEvent & {
+  readonly session: SessionId
+  readonly seq: number
+  readonly at: number
+  readonly skipped?: true
+}
 
 /** What a reader needs to know about an event type: its schema, its current version, and how to read older ones. */
 export interface EventDefinition {
@@ -286,29 +329,50 @@ export interface EventDefinition {
 /** Makes the event record that is passed to `Session.transact`. */
 const event = <K extends EventType>(type: K, data: EventData<K>): NewEvent => ({ type, data }) as unknown as NewEvent
 
+/** An embedder's event type: what {@link SessionEvent.extend} returns. */
+export interface ExtensionType<K extends `x-${string}`, T> extends EventDefinition {
+  readonly type: K
+  /** The event, for the list that a decision returns to `Session.transact`. */
+  readonly make: (data: T) => ExtensionEvent
+  /** A reducer for `Projection.make` that knows the type of the payload. */
+  readonly on: <S>(
+    reduce: (state: S, data: T, event: SessionEvent) => S
+  ) => (state: S, data: unknown, event: SessionEvent) => S
+}
+
 /**
- * Describes an event type of an embedder.
+ * Describes an event type of an embedder. `unknown` says what a program does that opens a session and does not know the
+ * type: `required` refuses with `UnknownEvent`, `ignorable` skips it and keeps it. `version` (default 1) is that of the
+ * payload's schema; `upcasters[n]` turns a stored payload of version n into one of version n + 1. Register the type with
+ * `EventTypes.layer`; writing one that is not registered fails with `EventRejected`.
  *
  * @example
- * const Ticket = SessionEvent.extend({ type: "x-ticket", schema: Schema.Struct({ id: Schema.String }), unknown: "ignorable" })
+ * const Ticket = SessionEvent.extend({
+ *   type: "x-ticket",
+ *   schema: Schema.Struct({ id: Schema.String }),
+ *   unknown: "ignorable"
+ * })
+ * const OpenTicket = Projection.make({
+ *   name: "ticket",
+ *   initial: undefined as string | undefined,
+ *   on: { "x-ticket": Ticket.on((_, { id }) => id) }
+ * })
  */
-const extend = <T, E extends Schema.Json>(options: {
-  readonly type: `x-${string}`
+const extend = <K extends `x-${string}`, T, E extends Schema.Json>(options: {
+  readonly type: K
   readonly schema: Schema.Codec<T, E>
   readonly unknown: "required" | "ignorable"
   readonly version?: number
   readonly upcasters?: EventDefinition["upcasters"]
-}): EventDefinition & { readonly make: (data: T) => ExtensionEvent } => {
-  const encode = Schema.encodeSync(options.schema)
-  return {
-    type: options.type,
-    schema: options.schema as unknown as EventDefinition["schema"],
-    version: options.version ?? 1,
-    unknown: options.unknown,
-    upcasters: options.upcasters ?? {},
-    make: (data) => ({ type: options.type, data: encode(data) })
-  }
-}
+}): ExtensionType<K, T> => ({
+  type: options.type,
+  schema: options.schema as unknown as EventDefinition["schema"],
+  version: options.version ?? 1,
+  unknown: options.unknown,
+  upcasters: options.upcasters ?? {},
+  make: (data) => ({ type: options.type, data }),
+  on: (reduce) => (state, data, event) => reduce(state, data as T, event)
+})
 
 const coreDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
   Object.entries(payloads).map(([type, schema]): [string, EventDefinition] => [type, {
@@ -324,9 +388,12 @@ const coreDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
 export class EventTypes extends Context.Reference<ReadonlyMap<string, EventDefinition>>("@holdfast/core/EventTypes", {
   defaultValue: () => coreDefinitions
 }) {
-  /** Adds an embedder's event types to those of the core. */
+  /** Adds an embedder's event types to those that are known around this layer. */
   static readonly layer = (...definitions: ReadonlyArray<EventDefinition>): Layer.Layer<never> =>
-    Layer.succeed(EventTypes, new Map([...coreDefinitions, ...definitions.map((d) => [d.type, d] as const)]))
+    Layer.effect(
+      EventTypes,
+      Effect.map(EventTypes, (known) => new Map([...known, ...definitions.map((d) => [d.type, d] as const)]))
+    )
 }
 
 /** Constructors of events and of event types. */

@@ -13,6 +13,8 @@ export interface SessionState {
   readonly id: SessionId
   readonly length: number
   readonly at: number
+  /** How many ignorable events of unknown types there are; no fold has seen them. */
+  readonly skipped: number
   readonly parent: SessionId | undefined
   readonly plan: Plan
   readonly folds: ReadonlyArray<unknown>
@@ -36,11 +38,19 @@ const currentPlan = (): Plan => {
 
 const empty = (id: SessionId, parent?: SessionId): SessionState => {
   const plan = currentPlan()
-  return { id, length: 0, at: 0, parent, plan, folds: plan.projections.map((projection) => projection.initial) }
+  return {
+    id,
+    length: 0,
+    at: 0,
+    skipped: 0,
+    parent,
+    plan,
+    folds: plan.projections.map((projection) => projection.initial)
+  }
 }
 
 const apply = (state: SessionState, event: SessionEvent): SessionState => {
-  const listeners = state.plan.listeners.get(event.type)
+  const listeners = event.skipped === true ? undefined : state.plan.listeners.get(event.type)
   let folds = state.folds
   if (listeners !== undefined) {
     const next = [...folds]
@@ -51,6 +61,7 @@ const apply = (state: SessionState, event: SessionEvent): SessionState => {
     id: state.id,
     length: event.seq + 1,
     at: Math.max(state.at, event.at),
+    skipped: event.skipped === true ? state.skipped + 1 : state.skipped,
     parent: event.type === "session/created"
       ? (event.data as { readonly parent?: { readonly session: SessionId } }).parent?.session
       : state.parent,

@@ -3,6 +3,9 @@ import { AppendList } from "../journal/AppendList.ts"
 import { Projection } from "../journal/Projection.ts"
 import type { Message } from "./Message.ts"
 
+/** The source of the message that stands for a compacted part of the history. */
+export const summarySource = { kind: "plugin", plugin: "compaction", form: "summary" } as const
+
 /** The messages, oldest first. A message is the same object in every later state. */
 export const History: Projection<AppendList<Message>> = Projection.make({
   name: "history",
@@ -16,6 +19,8 @@ export const History: Projection<AppendList<Message>> = Projection.make({
         reasoning,
         calls: calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
       }),
-    "tool/result": (list, { call, name, content }) => list.append({ role: "tool", call, name, text: content })
+    "tool/result": (list, { call, name, content }) => list.append({ role: "tool", call, name, text: content }),
+    "session/compacted": (list, { replaced, text }) =>
+      AppendList.from<Message>([{ role: "user", text, source: summarySource }, ...list.toArray().slice(replaced)])
   }
 })

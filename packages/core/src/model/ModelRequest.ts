@@ -59,7 +59,9 @@ export const HeaderProjection: Projection<HeaderState> = Projection.make<HeaderS
     "message/user": (state, { text, source }) =>
       source.kind === "plugin" && source.plugin === SECTION_PLUGIN
         ? { ...state, appended: new Map([...state.appended, [source.form, text]]) }
-        : state
+        : state,
+    // The summary has taken the place of such messages: those that still hold are appended anew.
+    "session/compacted": (state) => state.appended.size === 0 ? state : { ...state, appended: new Map() }
   }
 })
 
@@ -153,9 +155,14 @@ export const dueAppended = (view: SessionView, sections: ReadonlyArray<PromptSec
     )
 }
 
-/** The request that a view stands before, with the tail that its `step/open` recorded. */
-export const assemble = (view: SessionView, tail: string | null): ModelRequest => {
+/**
+ * The request that a view stands before, with the tail that its `step/open` recorded. `through` is that of a request that
+ * carries only so many messages. With the events before a `step/open` folded, `assemble(view, data.tail, data.through)`
+ * is what was sent.
+ */
+export const assemble = (view: SessionView, tail: string | null, through?: number): ModelRequest => {
   const { request } = view.get(HeaderProjection)
   if (request === undefined) throw new Error("A request needs a header: open a step first")
-  return { header: request, messages: view.get(History).toArray(), tail }
+  const messages = view.get(History).toArray()
+  return { header: request, messages: through === undefined ? messages : messages.slice(0, through), tail }
 }

@@ -3,7 +3,7 @@ import { Projection } from "../journal/Projection.ts"
 import type { TokenUsage } from "../journal/SessionEvent.ts"
 
 export interface UsageTotals extends TokenUsage {
-  /** Requests that were answered. */
+  /** Requests that were answered, those for summaries among them. */
   readonly requests: number
   /** Attempts that failed; what they cost is not known. */
   readonly failed: number
@@ -15,17 +15,20 @@ export const Usage: Projection<UsageTotals> = Projection.make<UsageTotals>({
   name: "usage",
   initial: { requests: 0, failed: 0, prompt: 0, hit: 0, miss: 0, completion: 0, reasoning: 0, last: undefined },
   on: {
-    "message/assistant": (totals, { usage }) =>
-      usage === undefined ? totals : {
-        requests: totals.requests + 1,
-        failed: totals.failed,
-        prompt: totals.prompt + usage.prompt,
-        hit: totals.hit + usage.hit,
-        miss: totals.miss + usage.miss,
-        completion: totals.completion + usage.completion,
-        reasoning: totals.reasoning + usage.reasoning,
-        last: usage
-      },
+    "message/assistant": (totals, { usage }) => answered(totals, usage),
+    "session/compacted": (totals, { usage }) => answered(totals, usage),
     "step/failed": (totals) => ({ ...totals, failed: totals.failed + 1 })
   }
 })
+
+const answered = (totals: UsageTotals, usage: TokenUsage | undefined): UsageTotals =>
+  usage === undefined ? totals : {
+    requests: totals.requests + 1,
+    failed: totals.failed,
+    prompt: totals.prompt + usage.prompt,
+    hit: totals.hit + usage.hit,
+    miss: totals.miss + usage.miss,
+    completion: totals.completion + usage.completion,
+    reasoning: totals.reasoning + usage.reasoning,
+    last: usage
+  }

@@ -14,7 +14,13 @@ import type { SessionView } from "../journal/Session.ts"
 import { type NewEvent, type ReviewOutcome, SessionEvent } from "../journal/SessionEvent.ts"
 import { SessionInfo } from "../journal/SessionInfo.ts"
 import { sha256 } from "../model/Canonical.ts"
-import { type CatalogTool, type SignalCall, signalTool, type ToolCatalog } from "../tools/ToolCatalog.ts"
+import {
+  type CatalogTool,
+  type SignalCall,
+  type SignalEnd,
+  signalTool,
+  type ToolCatalog
+} from "../tools/ToolCatalog.ts"
 import { failedOutcome, refused, type ToolOutcome } from "../tools/ToolOutcome.ts"
 import { effective, type PlanFold, PlanProjection } from "./PlanState.ts"
 import * as texts from "./texts.ts"
@@ -132,14 +138,27 @@ const refuseBeforeReview = (
   if (view.get(SessionInfo).depth > 0) return refused("plan_root_only", "session", texts.rootOnly(EXIT_PLAN_MODE))
   if (fold.approvedInStep) return refused("plan_already_approved", "session", texts.approvedBefore)
   if (!effective(fold.state) && !signals) return refused("plan_not_active", "session", texts.notPlanning)
-  if (fold.sentBack === hash) return refused("plan_unchanged", "session", texts.nothingChanged)
+  if (fold.sentBack.has(hash)) return refused("plan_unchanged", "session", texts.nothingChanged)
   return undefined
 }
+
+const isPersons = ({ _tag }: Verdict): boolean => _tag === "Answered" || _tag === "Dismissed" || _tag === "Invalid"
 
 interface Parts extends ReviewOptions {
   readonly attention: Attention["Service"]
   readonly catalog: ToolCatalog["Service"]
   readonly fence: Fence
+}
+
+/** What the journal says of a review whose own call can no longer say it. */
+const settled = (view: SessionView, call: string, end: SignalEnd): ToolOutcome | undefined => {
+  const { answers, state } = view.get(PlanProjection)
+  const answer = answers.get(call)
+  if (answer === undefined) return undefined
+  const by = answer.by === "user" ? "user" : "session"
+  return answer.outcome === "withdrawn" && by === "session" && end === "interrupted"
+    ? refused("plan_review_interrupted", "session", texts.interrupted)
+    : reviewResult(answer.outcome, answer.text, { wasActive: state.active, by })
 }
 
 /** The signal over a person's attention. Closing `fence` refuses reviews that wait. */
@@ -149,12 +168,14 @@ export const exitPlanMode = (parts: Parts): CatalogTool =>
     if ("fault" in read) return Effect.succeed(failedOutcome("invalid_plan", read.fault))
     return review(parts, call, read.plan, read.title).pipe(
       parts.fence.guard,
-      Effect.catchTag(
-        "Disposed",
-        () => Effect.succeed(reviewResult("withdrawn", undefined, { wasActive: true, by: "session" }))
-      )
+      Effect.catchTag("Disposed", () =>
+        Effect.sync(() =>
+          // An answer that was logged before the close stands, whatever became of the fiber that waited for it.
+          settled(call.session.view(), call.id, "closed") ??
+            reviewResult("withdrawn", undefined, { wasActive: true, by: "session" })
+        ))
     )
-  })
+  }, settled)
 
 const review = (parts: Parts, call: SignalCall, plan: string, title: string) =>
   Effect.suspend(() => {
@@ -164,17 +185,20 @@ const review = (parts: Parts, call: SignalCall, plan: string, title: string) =>
     const wasActive = view.get(PlanProjection).state.active
     const earlier = view.get(PlanProjection).answers.get(call.id)
     // A restart between the answer and its result: the answer stands, nobody is asked again.
-    if (earlier !== undefined && earlier.hash === hash && earlier.outcome !== "withdrawn") {
-      return Effect.succeed(reviewResult(earlier.outcome, earlier.text, { wasActive, by: "session" }))
+    // A review that ended because the person left plan mode was answered too: it is not opened again behind their back.
+    if (
+      earlier !== undefined && earlier.hash === hash && (earlier.outcome !== "withdrawn" || earlier.by === "user")
+    ) {
+      const by = earlier.by === "user" ? "user" : "session"
+      return Effect.succeed(reviewResult(earlier.outcome, earlier.text, { wasActive, by }))
     }
     const signals = parts.catalog.get(ENTER_PLAN_MODE) !== undefined
-    const before = refuseBeforeReview(view, hash, signals)
-    if (before !== undefined) return Effect.succeed(before)
     return ask<ToolOutcome>({
       session,
       attention: parts.attention,
       prefix: "review",
       deadline: parts.deadline,
+      unless: (current) => refuseBeforeReview(current, hash, signals),
       asked: (request, current) => [
         ...call.pending(current),
         // Outside plan mode, the plan itself is the way in: the gate closes until consent takes that back.
@@ -202,7 +226,8 @@ const review = (parts: Parts, call: SignalCall, plan: string, title: string) =>
         // The person left plan mode in the meantime: whatever the provider says, the review has lost its point.
         const left = !effective(fold.state)
         const by = left ? "user" as const : "session" as const
-        const { outcome, text } = left
+        // An answer that comes after plan mode was closed is nobody's decision any more.
+        const { outcome, text } = left || !parts.fence.isOpen()
           ? { outcome: "withdrawn" as const }
           : { text: undefined, ...reviewOutcome(verdict) }
         return {
@@ -210,7 +235,7 @@ const review = (parts: Parts, call: SignalCall, plan: string, title: string) =>
             SessionEvent.event("review/answered", {
               request,
               outcome,
-              by: verdict._tag === "Answered" || verdict._tag === "Dismissed" || left ? "user" : "session",
+              by: left || (outcome !== "withdrawn" && isPersons(verdict)) ? "user" : "session",
               ...(text === undefined ? {} : { text })
             }),
             ...selectionAfter(outcome, fold)

@@ -28,14 +28,20 @@ export interface PlanFold {
   readonly told: boolean | undefined
   /** A plan was approved in the current step: whatever else the step's batch holds was written before that. */
   readonly approvedInStep: boolean
-  /** The hash of a plan that was sent back and not talked about since. */
-  readonly sentBack: string | undefined
+  /** The hashes of the plans that were sent back in this time of planning and not talked about since. */
+  readonly sentBack: ReadonlySet<string>
   /** The open review of the session, if any. */
   readonly review: { readonly request: string; readonly call: string; readonly hash: string } | undefined
   /** The answered review of each call of the current batch, for a restart between an answer and its result. */
   readonly answers: ReadonlyMap<
     string,
-    { readonly hash: string; readonly outcome: ReviewOutcome; readonly text: string | undefined }
+    {
+      readonly hash: string
+      readonly outcome: ReviewOutcome
+      readonly text: string | undefined
+      /** Who ended the review: `user`, or `session` for everything that was not the person. */
+      readonly by: string
+    }
   >
 }
 
@@ -43,10 +49,12 @@ const initial: PlanFold = {
   state: { active: false },
   told: undefined,
   approvedInStep: false,
-  sentBack: undefined,
+  sentBack: new Set(),
   review: undefined,
   answers: new Map()
 }
+
+const noneSentBack: ReadonlySet<string> = new Set()
 
 const withSelection = (state: PlanState, active: boolean, by: SelectedBy): PlanState =>
   active === state.active ? { active } : { active: state.active, pending: { active, by } }
@@ -59,11 +67,15 @@ export const PlanProjection: Projection<PlanFold> = Projection.make<PlanFold>({
     "plan/selected": (fold, { active, by }) => ({
       ...fold,
       state: withSelection(fold.state, active, by),
+      // Whoever leaves plan mode ends this time of planning, and with it what was said about its plans.
+      sentBack: active ? fold.sentBack : noneSentBack,
       told: by === "model" ? active : fold.told
     }),
-    "step/open": (fold, { planActive }) => ({ ...fold, told: planActive, approvedInStep: false }),
+    // A request for a summary says nothing about the mode and is no step of the task.
+    "step/open": (fold, { planActive, purpose }) =>
+      purpose === undefined ? { ...fold, told: planActive, approvedInStep: false } : fold,
     "message/assistant": (fold) => fold.answers.size === 0 ? fold : { ...fold, answers: new Map() },
-    "message/user": (fold, { source }) => source.kind === "user" ? { ...fold, sentBack: undefined } : fold,
+    "message/user": (fold, { source }) => source.kind === "user" ? { ...fold, sentBack: noneSentBack } : fold,
     "review/asked": (fold, { request, call, hash }) => ({ ...fold, review: { request, call, hash } }),
     "review/answered": (fold, { request, outcome, text, by }) => {
       const review = fold.review
@@ -74,8 +86,8 @@ export const PlanProjection: Projection<PlanFold> = Projection.make<PlanFold>({
         review: undefined,
         approvedInStep: fold.approvedInStep || outcome === "approved",
         told: !(outcome === "approved" || (outcome === "withdrawn" && by === "user")),
-        sentBack: sentBack ? review.hash : fold.sentBack,
-        answers: new Map([...fold.answers, [review.call, { hash: review.hash, outcome, text }]])
+        sentBack: sentBack ? new Set([...fold.sentBack, review.hash]) : fold.sentBack,
+        answers: new Map([...fold.answers, [review.call, { hash: review.hash, outcome, text, by }]])
       }
     }
   }

@@ -98,6 +98,9 @@ export const approvedBefore =
 export const nothingChanged =
   "This plan is the one that the person sent back, and nothing in it has changed. It was not shown again. Revise it first."
 
+export const interrupted =
+  "The turn was interrupted while the plan was under review. The plan is not approved. Submit it again when you go on."
+
 /** What is wrong with a plan, and how to mend it. */
 export const planFault = {
   missing: "exit_plan_mode needs the argument \"plan\": the whole plan as markdown text.",

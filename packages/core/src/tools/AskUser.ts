@@ -5,6 +5,7 @@ import { Fence } from "../Fence.ts"
 import { ask, questionId } from "../human/Ask.ts"
 import { Attention, type Verdict } from "../human/Attention.ts"
 import { Projection } from "../journal/Projection.ts"
+import type { SessionView } from "../journal/Session.ts"
 import { type EventData, SessionEvent } from "../journal/SessionEvent.ts"
 import { type InvalidTool, type SignalCall, signalTool, ToolCatalog, type ToolNameTaken } from "./ToolCatalog.ts"
 import { failedOutcome, refused, type ToolOutcome } from "./ToolOutcome.ts"
@@ -94,15 +95,22 @@ const layer = (
         }
         const earlier = call.session.view().get(Answers).answers.get(call.id)
         if (earlier !== undefined && earlier.outcome !== "withdrawn") return Effect.succeed(settled(earlier))
-        return askPerson(attention, call, params.value, options.deadline)
+        return askPerson(attention, fence, call, params.value, options.deadline)
       }).pipe(
         fence.guard,
-        Effect.catchTag("Disposed", () => Effect.succeed(settled({ outcome: "withdrawn" })))
-      )))
+        Effect.catchTag("Disposed", () =>
+          Effect.sync(() => earlierAnswer(call.session.view(), call.id) ?? settled({ outcome: "withdrawn" })))
+      ), earlierAnswer))
   }))
+
+const earlierAnswer = (view: SessionView, call: string): ToolOutcome | undefined => {
+  const answer = view.get(Answers).answers.get(call)
+  return answer === undefined ? undefined : settled(answer)
+}
 
 const askPerson = (
   attention: Attention["Service"],
+  fence: Fence,
   call: SignalCall,
   { options = [], question }: typeof Parameters.Type,
   deadline: Duration.Input | undefined
@@ -126,8 +134,8 @@ const askPerson = (
       allowText: true
     }),
     settle: (request, verdict) => {
-      const answer = outcomeOf(verdict, options)
-      const by = verdict._tag === "Answered" || verdict._tag === "Dismissed" ? "user" : "session"
+      const answer = fence.isOpen() ? outcomeOf(verdict, options) : { outcome: "withdrawn" as const }
+      const by = answer.outcome === "answered" || answer.outcome === "dismissed" ? "user" : "session"
       return {
         events: [SessionEvent.event("question/answered", { request, by, ...answer })],
         value: settled(answer)

@@ -2,6 +2,7 @@
 import { Projection } from "../journal/Projection.ts"
 import type { CallRecord, NewEvent } from "../journal/SessionEvent.ts"
 import type { SessionView } from "../journal/Session.ts"
+import type { CatalogTool } from "./ToolCatalog.ts"
 import { resultEvent, type ToolOutcome } from "./ToolOutcome.ts"
 import * as texts from "./texts.ts"
 
@@ -65,6 +66,14 @@ export const notStartedOutcome = (name: string): ToolOutcome => ({
   code: "not_started",
   content: texts.notStarted(name)
 })
+
+/** What is known of a call that was cut off: what a signal asked and was told, or that its turn was interrupted. */
+export const interruptedCall = (
+  catalog: { readonly get: (name: string) => Pick<CatalogTool, "settled"> | undefined },
+  view: SessionView
+) =>
+(call: BatchCall): ToolOutcome =>
+  catalog.get(call.record.name)?.settled?.(view, call.record.id, "interrupted") ?? interruptedOutcome(call)
 
 /** Results for every call that has none: the known ones, and what `otherwise` says of the rest. */
 export const closeBatch = (

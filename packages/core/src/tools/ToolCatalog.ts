@@ -74,7 +74,15 @@ export interface CatalogTool {
   readonly run: (params: unknown, call: RunningCall) => Effect.Effect<unknown, unknown>
   /** For signals: tells the harness what the model wants, and decides what the model is told. Takes undecoded arguments. */
   readonly signal?: (args: unknown, call: SignalCall) => Effect.Effect<ToolOutcome, TransactError | Disposed>
+  /**
+   * For signals that ask: the result that follows from the journal when the call itself was cut off. `undefined`: nobody was
+   * asked about this call.
+   */
+  readonly settled?: (view: SessionView, call: string, end: SignalEnd) => ToolOutcome | undefined
 }
+
+/** How a signal was cut off: with its turn, or because the session or a service in it was closed. */
+export type SignalEnd = "interrupted" | "closed"
 
 export interface RunningCall {
   readonly id: string
@@ -230,9 +238,14 @@ export const cwdOf = (view: SessionView): string | undefined =>
   view.get(SessionInfo).cwd ?? (view.parent === undefined ? undefined : cwdOf(view.parent))
 
 /** Makes a signal: a call that speaks to the harness and changes nothing in the world. */
-export const signalTool = (tool: Tool.Any, signal: NonNullable<CatalogTool["signal"]>): CatalogTool => ({
+export const signalTool = (
+  tool: Tool.Any,
+  signal: NonNullable<CatalogTool["signal"]>,
+  settled?: CatalogTool["settled"]
+): CatalogTool => ({
   ...fromTool(tool, { safety: "signal", shown: true, traits: {}, run: () => Effect.void }),
-  signal
+  signal,
+  ...(settled === undefined ? {} : { settled })
 })
 
 /** Function names that every OpenAI-compatible endpoint accepts (DeepSeek answers 400 to any other). */

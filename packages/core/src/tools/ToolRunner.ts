@@ -11,7 +11,7 @@ import type { Session, SessionView, TransactError } from "../journal/Session.ts"
 import { type CallRecord, type NewEvent, type Permission, SessionEvent } from "../journal/SessionEvent.ts"
 import { sha256 } from "../model/Canonical.ts"
 import { prepareCall, type PreparedCall, type ReadyCall } from "./PreparedCall.ts"
-import { closeBatch, dueResults, interruptedOutcome, openCalls } from "./ToolBatch.ts"
+import { closeBatch, dueResults, interruptedCall, openCalls } from "./ToolBatch.ts"
 import { askerOf, type CallContext, CurrentCall, cwdOf, ToolCatalog } from "./ToolCatalog.ts"
 import { refusal, ToolGates } from "./ToolGate.ts"
 import { type HookedCall, ToolHooks } from "./ToolHook.ts"
@@ -37,6 +37,8 @@ export class ToolDeadline extends Context.Reference<Duration.Duration | undefine
 
 export interface RunOptions {
   readonly progress?: (call: string, value: unknown) => Effect.Effect<void>
+  /** Outcomes that are known beforehand, by call: those calls are not run, and their results are logged in their turn. */
+  readonly known?: ReadonlyMap<string, ToolOutcome>
 }
 
 export class ToolRunner extends Context.Service<ToolRunner, {
@@ -269,6 +271,11 @@ export class ToolRunner extends Context.Service<ToolRunner, {
             pending: (view) => dueResults(view, outcomes)
           })).pipe(
             Effect.catchDefect(() => Effect.succeed(failedOutcome("tool_defect", texts.defect(call.tool.name)))),
+            // A signal whose service was closed is a call that did not happen; a closed session fails the next append.
+            Effect.catchTag(
+              "Disposed",
+              () => Effect.succeed(refused("tool_closed", "session", texts.noLongerAvailable(call.tool.name)))
+            ),
             Effect.map((outcome) => void outcomes.set(call.record.id, outcome))
           )
         )
@@ -282,7 +289,9 @@ export class ToolRunner extends Context.Service<ToolRunner, {
         Effect.gen(function*() {
           const open = openCalls(session.view())
           const started = new Set(open.filter((call) => call.status === "started").map((call) => call.record.id))
-          const rest = calls.filter((call) => open.some(({ record }) => record.id === call.record.id))
+          const rest = calls.filter(({ record: { id } }) =>
+            !outcomes.has(id) && open.some(({ record }) => record.id === id)
+          )
           while (rest.length > 0) {
             const group = takeGroup(rest)
             const runnable: Array<ReadyCall> = []
@@ -329,11 +338,11 @@ export class ToolRunner extends Context.Service<ToolRunner, {
         },
         run: (session, calls, options = {}) =>
           Effect.suspend(() => {
-            const outcomes = new Map<string, ToolOutcome>()
+            const outcomes = new Map<string, ToolOutcome>(options.known)
             return runAll(session, calls, outcomes, options).pipe(
               Effect.onInterrupt(() =>
                 Effect.ignore(session.transact((view) => ({
-                  events: closeBatch(view, outcomes, interruptedOutcome),
+                  events: closeBatch(view, outcomes, interruptedCall(catalog, view)),
                   value: undefined
                 })))
               )

@@ -8,14 +8,17 @@ import {
   Harness,
   type HarnessOptions,
   type Interaction,
+  type InvalidTool,
   Journal,
   type NewEvent,
   PlanMode,
+  type Registries,
   type Session,
   type SessionEvent,
   SessionId,
   Sessions,
-  ToolCatalog
+  ToolCatalog,
+  type ToolNameTaken
 } from "../../src/index.ts"
 import { type Person, person } from "./Person.ts"
 import { type Script, type ScriptedModel, scriptedModel } from "./ScriptedModel.ts"
@@ -38,7 +41,11 @@ export interface WorldOptions extends HarnessOptions {
   readonly interaction?: Layer.Layer<Interaction>
   readonly journal?: Layer.Layer<Journal>
   readonly body?: (tool: string, note: string | undefined) => Effect.Effect<string, string>
-  readonly extra?: Layer.Layer<never, never, ToolCatalog>
+  /** Called in the tick in which a tool's body starts. */
+  readonly onStart?: (tool: string, note: string | undefined) => void
+  readonly extra?: Layer.Layer<never, ToolNameTaken | InvalidTool, Registries> | undefined
+  /** Limits, policies and placements that the harness reads from references. */
+  readonly settings?: Layer.Layer<never>
 }
 
 export interface World {
@@ -56,10 +63,12 @@ export const world = (options: WorldOptions): World => {
   const someone = options.person ?? person()
   const ran: Array<string> = []
   const handler = (tool: string) => ({ note }: { readonly note?: string }) =>
-    Effect.suspend(() => {
-      ran.push(note === undefined ? tool : `${tool}:${note}`)
-      return options.body?.(tool, note) ?? Effect.succeed(`${tool} done`)
-    })
+{
+    // The call of the handler is the start of the body, whatever the effect does later.
+    ran.push(note === undefined ? tool : `${tool}:${note}`)
+    options.onStart?.(tool, note)
+    return Effect.suspend(() => options.body?.(tool, note) ?? Effect.succeed(`${tool} done`))
+  }
   const never = (tool: string) => (args: { readonly note?: string }) => Effect.orDie(handler(tool)(args))
   const tools = ToolCatalog.add(Recorder).pipe(Layer.provide(Recorder.toLayer({
     look: never("look"),
@@ -75,6 +84,7 @@ export const world = (options: WorldOptions): World => {
     layer: Layer.mergeAll(tools, options.extra ?? Layer.empty).pipe(
       Layer.provideMerge(Harness.layer({ enforcement: "runtime", ...options })),
       Layer.provide(Layer.mergeAll(model.layer, options.interaction ?? someone.layer)),
+      Layer.provide(options.settings ?? Layer.empty),
       Layer.provideMerge(journal)
     )
   }

@@ -23,7 +23,7 @@ export const commandApproval = (command: string, over: Partial<Question> = {}): 
   intent: { name: "approval", tool: "run_command", allow: ["once", "session"] },
   title: "Run a command",
   detail: JSON.stringify({ command }),
-  preview: { kind: "command", command, cwd: "/work/project" },
+  preview: { kind: "command", command, cwd: "/srv/project" },
   options: [
     { id: "once", label: "Yes, once" },
     { id: "session", label: "Yes, for the rest of the session", description: "run_command npm test" },

@@ -1,0 +1,1 @@
+export { type FileOptions, JournalFile } from "./JournalFile.ts"

@@ -1,0 +1,3 @@
+export { journalConformance, journalProperties, type RegisterTest } from "./journal/JournalConformance.ts"
+export type { JournalProperty, JournalUnderTest } from "./journal/Property.ts"
+export * from "./ChaosScheduler.ts"
