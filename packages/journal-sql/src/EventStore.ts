@@ -2,7 +2,7 @@
 import { type Journal, JournalCorrupt, JournalUnavailable, type SessionId } from "@holdfast/core"
 import type { SessionSummary, StoredEvent } from "@holdfast/core"
 import { Effect, Option, type Scope, Stream } from "effect"
-import { type Commits, GroupCommit } from "./GroupCommit.ts"
+import { type Batch, type Commits, GroupCommit } from "./GroupCommit.ts"
 import { Text } from "./Text.ts"
 
 /** The most events, and about the most bytes of payload, that a page of a read holds in memory. */
@@ -30,6 +30,13 @@ export interface EventStore extends Commits {
   readonly page: (id: number, from: number, end: number) => Effect.Effect<ReadonlyArray<EventRow>, JournalUnavailable>
   readonly list: Effect.Effect<ReadonlyArray<SessionSummary>, JournalUnavailable>
   readonly remove: (session: string) => Effect.Effect<void, JournalUnavailable>
+}
+
+/** Why this batch could never be a continuation of a log, or `undefined`. */
+export const gap = ({ events }: Batch): string | undefined => {
+  const first = events[0]!.seq
+  const wrong = events.findIndex((event, i) => event.seq !== first + i)
+  return wrong < 0 ? undefined : `the batch has event ${events[wrong]!.seq} where ${first + wrong} belongs`
 }
 
 const decode = (session: SessionId, row: EventRow): StoredEvent => ({

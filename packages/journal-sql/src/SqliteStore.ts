@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { listSessions, removeSession } from "./Catalogue.ts"
 import type { EventRow, EventStore } from "./EventStore.ts"
-import { PAGE } from "./EventStore.ts"
+import { gap, PAGE } from "./EventStore.ts"
 import { describe, isBusy, isConstraint, unavailable } from "./Failure.ts"
 import { filePresence } from "./FilePresence.ts"
 import type { Append, Appended, Batch } from "./GroupCommit.ts"
@@ -24,13 +24,6 @@ class CommitFailed extends Error {}
 
 const conflict = ({ events, session }: Batch, detail: string): Appended =>
   Effect.fail(new JournalConflict({ session, seq: events[0]!.seq, detail }))
-
-/** Why this batch could never be a continuation of a log, or `undefined`. */
-export const gap = ({ events }: Batch): string | undefined => {
-  const first = events[0]!.seq
-  const wrong = events.findIndex((event, i) => event.seq !== first + i)
-  return wrong < 0 ? undefined : `the batch has event ${events[wrong]!.seq} where ${first + wrong} belongs`
-}
 
 const make = Effect.fnUntraced(function*(
   options: SqliteOptions

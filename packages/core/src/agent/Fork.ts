@@ -39,7 +39,7 @@ export class ForkInsideStep extends Schema.TaggedError<ForkInsideStep>()("ForkIn
 /** The session has no such event. `last` is its newest one. */
 export class ForkOutOfRange extends Schema.TaggedError<ForkOutOfRange>()("ForkOutOfRange", {
   session: SessionId,
-  at: Schema.Int,
+  at: Schema.Number,
   last: Schema.Natural
 }) {
   override get message() {

@@ -22,7 +22,7 @@ import {
 import { inOrder } from "../support/ScriptedModel.ts"
 import { storage } from "../support/Storage.ts"
 import { call, enter, play, startChild, submit } from "../support/Story.ts"
-import { ofType, reopen, results, start, world, type WorldOptions } from "../support/World.ts"
+import { ofType, reopen, start, world, type WorldOptions } from "../support/World.ts"
 import { viewOf, within } from "./support.ts"
 
 const id = SessionId.make("s")
@@ -142,7 +142,7 @@ it.live("a fork between two steps of an open turn goes on with it, or is closed 
   const { disk, run, w } = recorded()
   return Effect.gen(function*() {
     yield* run
-    const at = results(disk.events()).length === 0 ? 0 : ofType(disk.events(), "tool/result")[1]!.seq
+    const at = ofType(disk.events(), "tool/result")[1]!.seq
     const turns = yield* within(w, Effect.gen(function*() {
       const fork = yield* Fork
       yield* fork.fork(id, { at, id: SessionId.make("on") })

@@ -1,0 +1,372 @@
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import {
+  CompactionProjection,
+  foldPlanMode,
+  HeaderProjection,
+  History,
+  Inbox,
+  type ModelRequest,
+  TransportError,
+  Usage
+} from "../../src/index.ts"
+import { inOrder, type Reply, serverError } from "../support/ScriptedModel.ts"
+import { storage } from "../support/Storage.ts"
+import { call, play, playOn } from "../support/Story.ts"
+import { log, ofType, types, world, type WorldOptions } from "../support/World.ts"
+import { isSummaryRequest, rebuilt, summarising, unpaired } from "./support.ts"
+
+const tooLong: Reply = {
+  error: new TransportError({ reason: "ContextLength", code: "400", detail: "too long", retryable: false })
+}
+
+/** The scripted model counts 100 tokens for every prompt. */
+const small = { maxPromptTokens: 50, keepTokens: 0 }
+
+const make = (
+  script: Parameters<typeof summarising>[0],
+  summary?: Parameters<typeof summarising>[1],
+  options: Partial<WorldOptions> = {}
+) => world({ script: summarising(script, summary), settings: fast, ...options })
+
+import { RetryPolicy } from "../../src/index.ts"
+const fast = RetryPolicy.layer({ base: "1 millis" })
+
+const kinds = (request: ModelRequest) => request.messages.map((message) => message.role)
+
+it.live("a person compacts at rest: the summary takes the place of the history, the header stays", () => {
+  const w = make(inOrder({ calls: [call("look", "a")] }, { text: "seen" }, { text: "again" }))
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* agent.compact, { outcome: "nothing-to-replace" })
+      yield* agent.prompt("look")
+      assert.deepStrictEqual(yield* agent.compact, { outcome: "compacted", replaced: 4 })
+      yield* agent.prompt("and now")
+      const [first, second, summary, after] = w.model.requests
+      assert.isTrue(isSummaryRequest(summary!))
+      assert.deepStrictEqual(summary!.messages.slice(0, second!.messages.length), second!.messages)
+      assert.deepStrictEqual([first, second, summary, after].map((request) => JSON.stringify(request!.header)), [
+        ...Array.from({ length: 4 }, () => JSON.stringify(first!.header))
+      ])
+      assert.deepStrictEqual(kinds(after!), ["user", "user"])
+      assert.include(after!.messages[0]!.text, "<summary>\nx\n</summary>")
+      assert.strictEqual(after!.messages[1]!.text, "and now")
+      const events = yield* log(agent.session)
+      assert.deepStrictEqual(types(events).filter((type) => type.includes("compact")), [
+        "compaction/requested",
+        "session/compacted"
+      ])
+    }))
+})
+
+it.live("every request of a compacted session can be rebuilt from its log byte for byte", () => {
+  const disk = storage()
+  const w = make(
+    inOrder({ calls: [call("look", "a"), call("look", "b")] }, tooLong, { calls: [call("look")] }, { text: "done" }),
+    inOrder({ error: serverError() }, { text: "short" }),
+    { journal: disk.layer, compaction: { maxPromptTokens: 1000, keepTokens: 1 } }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("go")
+      yield* agent.compact
+      yield* agent.prompt("more")
+      assert.isAbove(w.model.requests.length, 6)
+      assert.deepStrictEqual(
+        rebuilt(disk.events()).map((request) => JSON.stringify(request)),
+        w.model.requests.map((request) => JSON.stringify(request))
+      )
+    }))
+})
+
+it.live("the measured prompt decides: over the limit, a summary comes before the next step and nothing else changes", () => {
+  const w = make(
+    inOrder({ calls: [call("look", "a")] }, { text: "seen" }, { text: "again" }),
+    undefined,
+    { compaction: small }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const end = yield* agent.prompt("look")
+      assert.strictEqual(end.reason, "completed")
+      const events = yield* log(agent.session)
+      const open = ofType(events, "step/open").map(({ data }) => [data.step, data.attempt, data.purpose])
+      assert.deepStrictEqual(open, [[1, 1, undefined], [2, 1, "compaction"], [2, 1, undefined]])
+      assert.deepStrictEqual(ofType(events, "session/compacted").map(({ data }) => [data.reason, data.replaced]), [
+        ["limit", 3]
+      ])
+      // The summary counts in usage like any request, and not as a round of the turn.
+      const usage = agent.session.view().get(Usage)
+      assert.deepStrictEqual([usage.requests, usage.prompt, usage.completion], [3, 300, 30])
+    }))
+})
+
+it.live("below the limit, and without compaction, nothing is ever compacted", () => {
+  const w = make(inOrder({ calls: [call("look")] }, { text: "done" }), undefined, {
+    compaction: { maxPromptTokens: 100, keepTokens: 0 }
+  })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("look")
+      assert.deepStrictEqual(w.model.requests.filter(isSummaryRequest), [])
+    }))
+})
+
+it.live("a compaction that would free less than it keeps is not made", () => {
+  const w = make(inOrder({ calls: [call("look")] }, { text: "done" }), undefined, {
+    compaction: { maxPromptTokens: 50, keepTokens: 20_000 }
+  })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("look")
+      assert.deepStrictEqual(w.model.requests.filter(isSummaryRequest), [])
+    }))
+})
+
+it.live("a message that waits at the limit is not summarised: it stands after the summary", () => {
+  const w = make(inOrder({ text: "one" }, { text: "two" }), undefined, { compaction: small })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      yield* agent.prompt("second")
+      const last = w.model.requests.at(-1)!
+      assert.deepStrictEqual(last.messages.map((message) => message.text).slice(1), ["second"])
+      assert.deepStrictEqual(agent.session.view().get(Inbox), [])
+    }))
+})
+
+it.live("a context that is too long is compacted once, and the same step is tried again", () => {
+  const w = make(
+    inOrder({ calls: [call("look", "a")] }, tooLong, { text: "done" }),
+    undefined,
+    { compaction: { maxPromptTokens: 1000, keepTokens: 0 } }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const end = yield* agent.prompt("look")
+      assert.strictEqual(end.reason, "completed")
+      const events = yield* log(agent.session)
+      assert.deepStrictEqual(ofType(events, "step/open").map(({ data }) => [data.step, data.attempt, data.purpose]), [
+        [1, 1, undefined],
+        [2, 1, undefined],
+        [2, 1, "compaction"],
+        [2, 2, undefined]
+      ])
+      assert.strictEqual(ofType(events, "session/compacted")[0]!.data.reason, "context-length")
+    }))
+})
+
+it.live("the message that made the context too long is kept, and is not part of the request for the summary", () => {
+  const w = make(inOrder({ text: "one" }, tooLong, { text: "two" }), undefined, {
+    compaction: { maxPromptTokens: 1000, keepTokens: 0 }
+  })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      yield* agent.prompt("HUGE")
+      const summary = w.model.requests.find(isSummaryRequest)!
+      assert.notInclude(JSON.stringify(summary.messages), "HUGE")
+      assert.deepStrictEqual(w.model.requests.at(-1)!.messages.map((message) => message.text).slice(1), ["HUGE"])
+    }))
+})
+
+it.live("still too long after it: the turn ends with its reason, once per step", () => {
+  const w = make(inOrder({ text: "one" }, tooLong, tooLong, tooLong), undefined, {
+    compaction: { maxPromptTokens: 1000, keepTokens: 0 }
+  })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      const end = yield* agent.prompt("second")
+      assert.deepInclude(end, { reason: "context-length" })
+      assert.strictEqual(w.model.requests.filter(isSummaryRequest).length, 1)
+    }))
+})
+
+it.live("design 12: without compaction, a context that is too long ends the turn", () => {
+  const w = make(inOrder({ text: "one" }, tooLong))
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      assert.deepInclude(yield* agent.prompt("second"), { reason: "context-length" })
+      assert.deepStrictEqual(w.model.requests.filter(isSummaryRequest), [])
+    }))
+})
+
+it.live("a request for a summary that is itself too long is made again with half as much", () => {
+  const rounds = Array.from({ length: 8 }, (_, i): Reply => ({ calls: [call("look", `${i}`.repeat(400))] }))
+  const w = make(
+    inOrder(...rounds, tooLong, { text: "done" }),
+    inOrder(tooLong, { text: "half" }),
+    { compaction: { maxPromptTokens: 1000, keepTokens: 0 } }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* agent.prompt("go")).reason, "completed")
+      const [whole, half] = w.model.requests.filter(isSummaryRequest)
+      assert.strictEqual(whole!.messages.length, 17)
+      assert.isAtMost(half!.messages.length, 10)
+      assert.deepStrictEqual(half!.messages, whole!.messages.slice(0, half!.messages.length))
+      assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [])
+    }))
+})
+
+it.live("design 10: three failures in a row stop trying, with a typed reason, and the next turn goes on without", () => {
+  const w = make(
+    inOrder({ calls: [call("look")] }, { text: "done" }),
+    inOrder({ error: serverError() }, { text: " " }, { text: "cut", finish: "length" }, { text: "never" }),
+    { compaction: small }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const end = yield* agent.prompt("look")
+      assert.strictEqual(end.reason, "compaction-failed")
+      assert.include(end.detail, "cut off")
+      const before = agent.session.view().get(History).length
+      assert.strictEqual(before, 3, "the history is as it was")
+      assert.strictEqual((yield* agent.prompt("go on")).reason, "completed")
+      assert.strictEqual(w.model.requests.filter(isSummaryRequest).length, 3)
+      assert.strictEqual(agent.session.view().get(Usage).failed, 3)
+      // A person may still ask for it, and a success makes it work again.
+      assert.deepInclude(yield* agent.compact, { outcome: "compacted" })
+      assert.strictEqual(agent.session.view().get(CompactionProjection).failures, 0)
+    }))
+})
+
+it.live("a failure that will not go away is not repeated", () => {
+  const denied = serverError({ reason: "AuthenticationError", retryable: false })
+  const w = make(inOrder({ calls: [call("look")] }), inOrder({ error: denied }), { compaction: small })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* agent.prompt("look")).reason, "compaction-failed")
+      assert.strictEqual(w.model.requests.filter(isSummaryRequest).length, 1)
+    }))
+})
+
+it.live("calls in a summary are not run, and one that has no text is a failure", () => {
+  const w = make(
+    inOrder({ text: "one" }),
+    inOrder({ calls: [call("change", "x")] }, { text: "summary", calls: [call("change", "y")] })
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      assert.deepInclude(yield* agent.compact, { outcome: "compacted" })
+      assert.deepStrictEqual(w.ran, [])
+      assert.strictEqual(w.model.requests.filter(isSummaryRequest).length, 2)
+    }))
+})
+
+it.live("a wish that fails three times is dropped; the running turn is not ended by it", () => {
+  const gate = Deferred.makeUnsafe<void>()
+  const w = make(
+    inOrder({ calls: [call("look")], before: Deferred.await(gate) }, { text: "done" }),
+    inOrder({ error: serverError() })
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const turn = yield* Effect.forkChild(agent.prompt("go"))
+      while (w.model.requests.length === 0) yield* Effect.yieldNow
+      const wish = yield* Effect.forkChild(agent.compact)
+      yield* agent.session.until((view) => view.get(CompactionProjection).wanted === "requested")
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepInclude(yield* Fiber.join(wish), { outcome: "failed" })
+      assert.strictEqual((yield* Fiber.join(turn)).reason, "completed")
+    }))
+})
+
+it.live("/compact during a turn takes effect at its next boundary; the reply never knows", () => {
+  const gate = Deferred.makeUnsafe<void>()
+  const w = make(
+    inOrder({ calls: [call("look", "a")], before: Deferred.await(gate) }, { text: "done" }),
+    undefined,
+    { compaction: {} }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const turn = yield* Effect.forkChild(agent.prompt("go"))
+      while (w.model.requests.length === 0) yield* Effect.yieldNow
+      const said = yield* Effect.forkChild(agent.command("/compact"))
+      yield* agent.session.until((view) => view.get(CompactionProjection).wanted === "requested")
+      yield* Deferred.succeed(gate, undefined)
+      assert.match((yield* Fiber.join(said))!, /place of 3 messages/)
+      assert.strictEqual((yield* Fiber.join(turn)).reason, "completed")
+      assert.deepStrictEqual(w.model.requests.map(isSummaryRequest), [false, true, false])
+    }))
+})
+
+it.live("interrupting a compaction leaves the session as it was, and usable", () => {
+  const w = make(
+    inOrder({ text: "one" }, { text: "two" }),
+    inOrder({ text: "half a summ", hang: true }, { text: "whole" }),
+    { compaction: {} }
+  )
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      for (const how of ["agent", "caller"] as const) {
+        const wish = yield* Effect.forkChild(agent.compact)
+        yield* agent.session.until((view) => view.get(CompactionProjection).open !== undefined)
+        if (how === "agent") yield* agent.interrupt
+        else yield* Fiber.interrupt(wish)
+        if (how === "agent") assert.deepInclude(yield* Fiber.join(wish), { outcome: "interrupted" })
+        const state = agent.session.view().get(CompactionProjection)
+        assert.deepStrictEqual([state.open, state.wanted, state.failures], [undefined, undefined, 0])
+        assert.strictEqual(agent.session.view().get(History).length, 2)
+        if (how === "agent") w.model.requests.length = 0
+        break
+      }
+      assert.strictEqual((yield* agent.prompt("second")).reason, "completed")
+      assert.deepInclude(yield* agent.compact, { outcome: "compacted" })
+    }))
+})
+
+it.live("interrupting the turn during a compaction ends it like any other moment", () => {
+  const w = make(inOrder({ calls: [call("look")] }, { text: "two" }), inOrder({ hang: true }, { text: "s" }), {
+    compaction: small
+  })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      const turn = yield* Effect.forkChild(agent.prompt("first"))
+      yield* agent.session.until((view) => view.get(CompactionProjection).open !== undefined)
+      yield* agent.interrupt
+      assert.strictEqual((yield* Fiber.join(turn)).reason, "interrupted")
+      const events = yield* log(agent.session)
+      assert.deepStrictEqual(types(events).slice(-2), ["step/failed", "turn/end"])
+      assert.strictEqual((yield* agent.prompt("again")).reason, "completed")
+    }))
+})
+
+it.live("a process that dies during a compaction is resumed: the summary is asked for again", () => {
+  const disk = storage()
+  const dying = make(inOrder({ calls: [call("look")] }), inOrder({ text: "lost" }), {
+    journal: disk.layer,
+    compaction: small
+  })
+  disk.dieWhen((batch) => batch.some((event) => event.type === "session/compacted") ? "before" : undefined)
+  const next = disk.reborn()
+  const w = make(inOrder({ text: "done" }), inOrder({ text: "found" }), { journal: next.layer, compaction: small })
+  return Effect.gen(function*() {
+    yield* playUntilDeath(dying, disk, (agent) => agent.prompt("go"))
+    const end = yield* playOn(w, (agent) => agent.resume("continue"))
+    assert.strictEqual(end.reason, "completed")
+    assert.deepStrictEqual(w.model.requests.map(isSummaryRequest), [true, false])
+    assert.deepStrictEqual(ofType(next.events(), "session/compacted").map(({ data }) => data.summary), ["found"])
+  })
+})
+
+it.live("facts that only the log holds are the same before and after", () => {
+  const disk = storage()
+  const w = make(inOrder({ text: "one" }), undefined, { journal: disk.layer })
+  return play(w, (agent) =>
+    Effect.gen(function*() {
+      yield* agent.prompt("first")
+      const before = disk.events()
+      const view = agent.session.view()
+      yield* agent.compact
+      assert.deepStrictEqual(foldPlanMode(disk.events()), foldPlanMode(before))
+      assert.strictEqual(agent.session.view().get(HeaderProjection), view.get(HeaderProjection))
+    }))
+})
+
+import { playUntilDeath } from "../support/Story.ts"
