@@ -25,6 +25,7 @@ export interface Extent {
 }
 
 export interface EventStore extends Commits {
+  /** `session` is database text here, as everywhere in a store. */
   readonly extent: (session: string) => Effect.Effect<Extent | undefined, JournalUnavailable>
   /** At least one event from `from` on, if there is one before `end`, and at most about a {@link PAGE}. */
   readonly page: (id: number, from: number, end: number) => Effect.Effect<ReadonlyArray<EventRow>, JournalUnavailable>

@@ -9,10 +9,6 @@ import type { Append, Appended, Batch } from "./GroupCommit.ts"
 import { Migrations } from "./Migrations.ts"
 import { Text } from "./Text.ts"
 
-/** PostgreSQL's protocol counts the parameters of a statement in 16 bits; an event takes 7 of them, a session 4. */
-const STATEMENT_EVENTS = 8000
-const STATEMENT_SESSIONS = 2000
-
 /** Errors by which the server says that it has undone the statement. After any other, nobody knows. */
 const undone: ReadonlySet<string> = new Set([
   "AuthenticationError",
@@ -43,19 +39,17 @@ const isUnsure = ({ reason }: SqlError.SqlError): boolean => {
 const isConflict = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 
-const tuples = (rows: number, types: ReadonlyArray<string>, first: number): string =>
-  Array.from({ length: rows }, (_, row) =>
-    `(${types.map((type, i) => `$${first + row * types.length + i}::${type}`).join(",")})`).join(",")
-
-const sessionTypes = ["int", "text", "bigint", "float8"]
-const eventTypes = ["int", "bigint", "float8", "text", "int", "boolean", "text"]
-
 /**
  * One statement, and so one round trip and one flush. A session takes part if its log has the length that its writer
- * expects; the primary key catches the writer who was faster, the foreign key the session that is being deleted.
+ * expects; the primary key catches the writer who was faster, the foreign key the session that is being deleted. Every
+ * column comes as an array of texts, so that the statement is the same for one event and for many.
  */
-const appendText = (sessions: number, events: number, durable: string): string => `WITH
-input (n, session, expected, at) AS (VALUES ${tuples(sessions, sessionTypes, 1)}),
+const appendText = (durable: string): string =>
+  `WITH
+input AS (
+  SELECT n, session, expected::bigint, at::float8
+  FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS t (session, expected, at, n)
+),
 created AS (
   INSERT INTO holdfast_sessions (session, created_at) SELECT session, at FROM input WHERE expected = 0
   ON CONFLICT (session) DO NOTHING RETURNING id, session
@@ -68,10 +62,10 @@ target AS (
 ),
 written AS (
   INSERT INTO holdfast_events (session_id, seq, at, type, version, ignorable, data)
-  SELECT id, seq, at, type, version, ignorable, data
-  FROM (VALUES ${tuples(events, eventTypes, 1 + sessions * sessionTypes.length)})
-    AS event (n, seq, at, type, version, ignorable, data)
-  JOIN target USING (n)
+  SELECT id, seq::bigint, at::float8, type, version::integer, ignorable, data
+  FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[], $10::text[])
+    AS e (owner, seq, at, type, version, ignorable, data)
+  JOIN target ON target.n = e.owner::bigint
 )
 SELECT n${durable} FROM target`
 
@@ -85,23 +79,38 @@ const pageText = `SELECT seq, at, type, version, ignorable, data FROM (
 const extentText = `SELECT id, (SELECT max(seq) + 1 FROM holdfast_events WHERE session_id = id) AS length
 FROM holdfast_sessions WHERE session = $1::text`
 
-/** Splits what waits into groups in which each session occurs once and which fit a statement. */
+/** Splits what waits into groups in which each session occurs once: a later append of a session needs the earlier one. */
 const groups = (appends: ReadonlyArray<Append>): ReadonlyArray<ReadonlyArray<Append>> => {
   const result: Array<Array<Append>> = []
   let seen = new Set<string>()
-  let events = 0
   for (const append of appends) {
-    const full = events + append.events.length > STATEMENT_EVENTS || seen.size === STATEMENT_SESSIONS
-    if (result.length === 0 || full || seen.has(append.session)) {
+    if (result.length === 0 || seen.has(append.session)) {
       result.push([])
       seen = new Set()
-      events = 0
     }
     result.at(-1)!.push(append)
     seen.add(append.session)
-    events += append.events.length
   }
   return result
+}
+
+/** Column by column, numbers as text: the client wants every element of an array to have one type. */
+const parameters = (batches: ReadonlyArray<Batch>): ReadonlyArray<unknown> => {
+  const all = batches.flatMap(({ bodies, events }, n) =>
+    events.map((event, i) => ({ event, owner: String(n + 1), body: bodies[i]! }))
+  )
+  return [
+    batches.map(({ session }) => Text.encode(session)),
+    batches.map(({ events }) => String(events[0]!.seq)),
+    batches.map(({ events }) => String(events[0]!.at)),
+    all.map(({ owner }) => owner),
+    all.map(({ event }) => String(event.seq)),
+    all.map(({ event }) => String(event.at)),
+    all.map(({ event }) => Text.encode(event.type)),
+    all.map(({ event }) => String(event.version)),
+    all.map(({ event }) => event.ignorable === true),
+    all.map(({ body }) => body)
+  ]
 }
 
 interface PageRow extends Omit<EventRow, "seq"> {
@@ -110,12 +119,12 @@ interface PageRow extends Omit<EventRow, "seq"> {
 
 const make = Effect.fnUntraced(function*(): Effect.fn.Return<EventStore, JournalUnavailable, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
-  const run = <Row extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
-    sql.unsafe<Row>(text, parameters).withoutTransform
+  const run = <Row extends object>(query: string, values: ReadonlyArray<unknown>) =>
+    sql.unsafe<Row>(query, values).withoutTransform
   const setting = run<{ readonly mode: string }>("SELECT current_setting('synchronous_commit') AS mode", [])
   const rows = yield* Effect.mapError(Effect.andThen(Migrations.run, setting), unavailable("open", false))
   // A server may be set to acknowledge before it flushes; a stronger setting than a local flush is left alone.
-  const durable = rows[0]?.mode === "off" ? ", set_config('synchronous_commit', 'on', true)" : ""
+  const text = appendText(rows[0]?.mode === "off" ? ", set_config('synchronous_commit', 'on', true)" : "")
 
   const refuse = (append: Append, error: SqlError.SqlError): Appended => {
     const { events, session } = append
@@ -123,25 +132,16 @@ const make = Effect.fnUntraced(function*(): Effect.fn.Return<EventStore, Journal
     return Effect.fail(new JournalConflict({ session, seq: events[0]!.seq, detail: "another writer was faster" }))
   }
 
-  const parameters = (batches: ReadonlyArray<Batch>): ReadonlyArray<unknown> => [
-    ...batches.flatMap(({ events, session }, n) => [n, Text.encode(session), events[0]!.seq, events[0]!.at]),
-    ...batches.flatMap(({ bodies, events }, n) =>
-      events.flatMap(({ at, ignorable, seq, type, version }, i) =>
-        [n, seq, at, Text.encode(type), version, ignorable === true, bodies[i]!]
-      )
-    )
-  ]
-
   const commitGroup = (appends: ReadonlyArray<Append>): Effect.Effect<void> => {
-    const events = appends.reduce((total, append) => total + append.events.length, 0)
-    const text = appendText(appends.length, events, durable)
-    return Effect.matchEffect(run<{ readonly n: number }>(text, parameters(appends)), {
+    return Effect.matchEffect(run<{ readonly n: bigint }>(text, parameters(appends)), {
       onSuccess: (accepted) =>
         Effect.sync(() => {
-          const taken = new Set(accepted.map(({ n }) => n))
+          const taken = new Set(accepted.map(({ n }) => Number(n) - 1))
           for (const [n, { events: batch, session, settle }] of appends.entries()) {
             const detail = `the log does not have ${batch[0]!.seq} events`
-            settle(taken.has(n) ? Effect.void : Effect.fail(new JournalConflict({ session, seq: batch[0]!.seq, detail })))
+            settle(
+              taken.has(n) ? Effect.void : Effect.fail(new JournalConflict({ session, seq: batch[0]!.seq, detail }))
+            )
           }
         }),
       onFailure: (error) => {
@@ -169,7 +169,7 @@ const make = Effect.fnUntraced(function*(): Effect.fn.Return<EventStore, Journal
     commit: (appends) => Effect.withTracerEnabled(commit(appends), false),
     commitNow: () => undefined,
     extent: (session) =>
-      run<{ readonly id: bigint; readonly length: bigint }>(extentText, [Text.encode(session)]).pipe(
+      run<{ readonly id: bigint; readonly length: bigint }>(extentText, [session]).pipe(
         Effect.map(([row]) => row && { id: Number(row.id), length: Number(row.length) }),
         Effect.mapError(unavailable("read", false))
       ),

@@ -1,2 +1,2 @@
-export * from "./JournalSql.ts"
+export { JournalSql, type PostgresOptions } from "./JournalSql.ts"
 export type { SqliteOptions } from "./SqliteStore.ts"

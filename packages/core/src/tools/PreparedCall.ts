@@ -1,9 +1,9 @@
 /** A call as far as it can be understood without doing anything: its tool, its arguments, its judgement. */
-import { Effect, Exit, type Schema } from "effect"
+import { Effect, Exit, Schema } from "effect"
 import type { CallRecord } from "../journal/SessionEvent.ts"
 import type { CatalogTool, ToolCatalog } from "./ToolCatalog.ts"
 import { failedOutcome, refused, type ToolOutcome } from "./ToolOutcome.ts"
-import type { Judgement } from "./ToolSafety.ts"
+import { type Judgement, ToolSafety } from "./ToolSafety.ts"
 import * as texts from "./texts.ts"
 
 export interface ReadyCall {
@@ -64,9 +64,17 @@ const judge = (tool: CatalogTool, params: Exit.Exit<unknown, unknown>): Effect.E
   const classify = tool.traits.classify
   if (classify === undefined || Exit.isFailure(params)) return Effect.succeed(declared)
   return Effect.exit(Effect.suspend(() => classify(params.value))).pipe(
-    Effect.map((exit) => Exit.isSuccess(exit) ? { ...declared, ...exit.value } : undefined)
+    Effect.map((exit) => Exit.isSuccess(exit) ? checked({ ...declared, ...exit.value }) : undefined)
   )
 }
+
+// A class that nobody knows would pass by every check, and only the harness's own tools are signals.
+const checked = (judgement: Judgement): Judgement | undefined =>
+  isToolSafety(judgement.safety) && judgement.safety !== "signal" && typeof judgement.name === "string"
+    ? judgement
+    : undefined
+
+const isToolSafety = Schema.is(ToolSafety)
 
 const problem = (params: Exit.Exit<unknown, Schema.SchemaError>): string => {
   const error = Exit.findErrorOption(params)

@@ -226,8 +226,17 @@ export class ToolRunner extends Context.Service<ToolRunner, {
           const { safety } = call.judgement
           const traits = call.tool.traits
           const params = Exit.isSuccess(call.params) ? call.params.value : undefined
-          const asks = safety === "mutate" || safety === "danger" || traits.needsApproval?.(params) === true
-          if (!asks || safety === "signal") return { by: "none" } as const
+          if (safety === "signal") return { by: "none" } as const
+          const shown = yield* Effect.exit(Effect.sync(() => ({
+            asks: safety === "mutate" || safety === "danger" || traits.needsApproval?.(params) === true,
+            title: traits.title?.(params) ?? call.judgement.name,
+            grantKey: traits.grantKey?.(params),
+            grantLabel: traits.grantLabel?.(params)
+          })))
+          // A tool that cannot say what it would do is not run, and nobody is asked about it.
+          if (Exit.isFailure(shown)) return failedOutcome("tool_defect", texts.cannotTell(call.judgement.name))
+          const { asks, grantKey, grantLabel, title } = shown.value
+          if (!asks) return { by: "none" } as const
           const context = contextOf(session, call, new Map())
           const preview = traits.preview === undefined
             ? Exit.succeed({ kind: "text" as const, text: call.text })
@@ -242,14 +251,20 @@ export class ToolRunner extends Context.Service<ToolRunner, {
             call: call.record.id,
             tool: call.judgement.name,
             safety,
-            title: traits.title?.(params) ?? call.judgement.name,
+            title,
             arguments: call.text,
             hash: hashOf(call),
             asker: askerOf(session.view()),
             preview: preview.value,
-            grantKey: traits.grantKey?.(params),
-            grantLabel: traits.grantLabel?.(params)
-          }, { pending, gated: (view) => gated(view, call) !== undefined })
+            grantKey,
+            grantLabel
+          }, { pending, gated: (view) => gated(view, call) !== undefined }).pipe(
+            // Approval was closed; if the session is closed too, the next append says so.
+            Effect.catchTag(
+              "Disposed",
+              () => Effect.succeed({ _tag: "Refused" as const, outcome: "withdrawn" as const, text: undefined })
+            )
+          )
           if (decision._tag === "Allowed") return decision.permission
           // The gate's own words say more than that the request lost its point.
           const closed = gated(session.view(), call)
@@ -356,7 +371,16 @@ export class ToolRunner extends Context.Service<ToolRunner, {
 /** A reading call that asks nobody: the only kind that shares its time with others. */
 const isPlainRead = (call: ReadyCall): boolean =>
   call.judgement.safety === "read" && call.tool.signal === undefined &&
-  !(Exit.isSuccess(call.params) && call.tool.traits.needsApproval?.(call.params.value) === true)
+  !(Exit.isSuccess(call.params) && mayAsk(call, call.params.value))
+
+const mayAsk = (call: ReadyCall, params: unknown): boolean => {
+  try {
+    return call.tool.traits.needsApproval?.(params) === true
+  } catch {
+    // It is then looked at alone, and refused.
+    return true
+  }
+}
 
 /** Takes the next calls that run together off the front: a run of reading calls, or one call alone. */
 const takeGroup = (rest: Array<PreparedCall>): ReadonlyArray<PreparedCall> => {

@@ -33,6 +33,9 @@ export const outcomeUnknown = (name: string): string =>
 export const classifyFailed = (name: string): string =>
   `${name} was not run: it could not be determined whether the call is safe.`
 
+export const cannotTell = (name: string): string =>
+  `${name} was not run: the tool itself could not say what the call would do. This is a fault in the tool.`
+
 export const hookRefused = (name: string, reason: string): string => `${name} was not run: ${reason}`
 
 export const hookFailed = (name: string): string => `${name} was not run: a check before it failed.`
