@@ -24,8 +24,16 @@ export const isBusy = (cause: unknown): boolean => {
 /** A key was there already: SQLite says so with one code for primary keys, unique indexes and foreign keys. */
 export const isConstraint = (cause: unknown): boolean => sqliteCode(cause) === SQLITE_CONSTRAINT
 
-/** The text of a failure, for the `detail` of an error. */
-export const describe = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+/** The text of a failure with that of its causes, for the `detail` of an error. */
+export const describe = (failure: unknown): string => {
+  const texts: Array<string> = []
+  for (let cause = failure; cause !== undefined && cause !== null;) {
+    const text = cause instanceof Error ? cause.message : String(cause)
+    if (text !== "" && !texts.some((known) => known.includes(text))) texts.push(text)
+    cause = cause instanceof Error ? cause.cause : undefined
+  }
+  return texts.join(": ")
+}
 
 export const unavailable = (operation: string, unsure: boolean) => (cause: unknown): JournalUnavailable =>
   new JournalUnavailable({ operation, detail: describe(cause), unsure })

@@ -1,7 +1,7 @@
 /** The events of all sessions in a PostgreSQL database. */
 import { JournalConflict, type JournalUnavailable } from "@holdfast/core"
 import { Effect } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { listSessions, removeSession } from "./Catalogue.ts"
 import { type EventRow, type EventStore, gap, PAGE } from "./EventStore.ts"
 import { unavailable } from "./Failure.ts"
@@ -73,7 +73,7 @@ const pageText = `SELECT seq, at, type, version, ignorable, data FROM (
   SELECT *, sum(size) OVER (ORDER BY seq) - size AS before FROM (
     SELECT seq, at, type, version, ignorable, data, octet_length(data) AS size FROM holdfast_events
     WHERE session_id = $1::bigint AND seq >= $2::bigint AND seq < $3::bigint ORDER BY seq LIMIT ${PAGE.events}
-  ) some
+  ) sized
 ) page WHERE before < ${PAGE.bytes} ORDER BY seq`
 
 const extentText = `SELECT id, (SELECT max(seq) + 1 FROM holdfast_events WHERE session_id = id) AS length

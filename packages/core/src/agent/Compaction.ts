@@ -25,7 +25,10 @@ export interface CompactionOptions {
    * still fits.
    */
   readonly maxPromptTokens: number
-  /** Estimated tokens at the end of the history that stay as they are. Default 20,000, some steps of ordinary work. */
+  /**
+   * Estimated tokens at the end of the history that stay as they are. Default 20,000, some steps of ordinary work. A
+   * compaction that a person asked for, or that a refused request needs, keeps at most half of the history.
+   */
   readonly keepTokens: number
 }
 
@@ -52,16 +55,24 @@ export class CompactionLimits extends Context.Reference<CompactionOptions | unde
 
 type Limits = CompactionOptions | undefined
 
-/** What the history can be cut to, with a request of the length that is next to be tried. */
-const cutOf = (view: SessionView, limits: Limits, worth = 0): number | undefined =>
-  view.get(HeaderProjection).request === undefined ? undefined : findCut(view.get(History).toArray(), {
-    keepTokens: (limits ?? compactionDefaults).keepTokens,
+/**
+ * Where the history can be cut, for a request of the length that is next to be tried. At the limit, a cut that frees less
+ * than it keeps is not worth a request; whoever must have room, or asked for it, gets at least half.
+ */
+const cutOf = (view: SessionView, limits: Limits, reason: CompactionReason): number | undefined => {
+  if (view.get(HeaderProjection).request === undefined) return undefined
+  const { keepTokens } = limits ?? compactionDefaults
+  return findCut(view.get(History).toArray(), {
+    keepTokens,
+    keepShare: reason === "limit" ? 1 : 0.5,
     halvings: view.get(CompactionProjection).halvings,
-    worth
+    worth: reason === "limit" ? keepTokens : 0
   })
+}
 
 /** Whether there is anything that a summary could replace. */
-export const canCompact = (view: SessionView, limits: Limits): boolean => cutOf(view, limits) !== undefined
+export const canCompact = (view: SessionView, limits: Limits, reason: CompactionReason): boolean =>
+  cutOf(view, limits, reason) !== undefined
 
 /** Why a summary must be asked for before anything else, if that is so. The session stands at a boundary, or rests. */
 export const dueCompaction = (view: SessionView, limits: Limits): CompactionReason | undefined => {
@@ -71,7 +82,7 @@ export const dueCompaction = (view: SessionView, limits: Limits): CompactionReas
   if (state.prompt === undefined || state.prompt <= limits.maxPromptTokens) return undefined
   // It has been given up, or what it would free is less than what it keeps: the request goes out as it is.
   if (state.failures >= COMPACTION_TRIES && state.tries === 0) return undefined
-  return cutOf(view, limits, limits.keepTokens) === undefined ? undefined : "limit"
+  return canCompact(view, limits, "limit") ? "limit" : undefined
 }
 
 /** What becomes of a turn whose request was too long: `undefined` when a compaction comes next and then another attempt. */
@@ -80,7 +91,7 @@ export const contextLengthEnd = (
   limits: Limits
 ): { readonly reason: "context-length" | "compaction-failed"; readonly detail?: string } | undefined => {
   const { failures, madeRoomFor } = view.get(CompactionProjection)
-  if (limits === undefined || madeRoomFor === view.get(TurnProjection).step || !canCompact(view, limits)) {
+  if (limits === undefined || madeRoomFor === view.get(TurnProjection).step || !canCompact(view, limits, "context-length")) {
     return { reason: "context-length" }
   }
   return failures < COMPACTION_TRIES
@@ -99,7 +110,7 @@ export const openCompaction = (
   limits: Limits,
   reason: CompactionReason
 ): Decision<OpenedCompaction | undefined> => {
-  const through = cutOf(view, limits)
+  const through = cutOf(view, limits, reason)
   if (through === undefined) return { events: giveUp(view, reason, "nothing-to-replace"), value: undefined }
   const turn = view.get(TurnProjection)
   const { step } = upcomingStep(turn)
@@ -184,7 +195,7 @@ export const failCompaction = (
   const after = view.after([event])
   const { tries } = after.get(CompactionProjection)
   const wait = delay(tries)
-  const shorter = error.reason === "ContextLength" && canCompact(after, limits)
+  const shorter = error.reason === "ContextLength" && canCompact(after, limits, open.reason)
   if (tries < COMPACTION_TRIES && (shorter || wait !== undefined)) return { events: [event], value: wait }
   return { events: [event, ...giveUp(after, open.reason, "failed", error.message)], value: undefined }
 }

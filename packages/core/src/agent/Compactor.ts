@@ -97,7 +97,7 @@ export const compactAndWait = (agent: {
     const due = agent.running() ? [] : repair(view, agent.catalog, "close")
     const after = view.after(due)
     // While a turn runs, its next boundary knows better what there is to replace.
-    if (!agent.running() && !canCompact(after, agent.limits)) return { events: due, value: false }
+    if (!agent.running() && !canCompact(after, agent.limits, "requested")) return { events: due, value: false }
     const wanted = after.get(CompactionProjection).wanted !== undefined
     const event = SessionEvent.event("compaction/requested", { by: "user" })
     return { events: wanted ? due : [...due, event], value: true }

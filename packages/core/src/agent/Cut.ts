@@ -30,6 +30,8 @@ const isSummary = (message: Message | undefined): boolean =>
 export interface CutOptions {
   /** Estimated tokens that stay as they are at the end of the history, in whole units. */
   readonly keepTokens: number
+  /** The largest part of the history that may stay, 0 to 1: below 1, even a short history is cut. */
+  readonly keepShare: number
   /**
    * How often a request for a summary was itself too long: each time, only half of what it carried is tried. The rest
    * stays as it is.
@@ -49,7 +51,10 @@ export const findCut = (messages: ReadonlyArray<Message>, options: CutOptions): 
   const starts = units(messages)
   const answered = starts.find((start) => start > lastReply) ?? messages.length
   const total = sizeOf(messages.slice(0, answered))
-  const keep = Math.max(options.keepTokens, total * (1 - 0.5 ** options.halvings))
+  const keep = Math.max(
+    Math.min(options.keepTokens, total * options.keepShare),
+    total * (1 - 0.5 ** options.halvings)
+  )
   let cut = answered
   let kept = 0
   for (const start of starts.filter((position) => position < answered).reverse()) {

@@ -98,6 +98,8 @@ export class Sessions extends Context.Service<Sessions, {
     options: CreateOptions & { readonly id: SessionId }
   ) => Effect.Effect<Session, OpenError | Disposed, Scope.Scope>
   readonly open: (id: SessionId) => Effect.Effect<Session, OpenError | Disposed, Scope.Scope>
+  /** The session of this id, if it is open in this process. */
+  readonly live: (id: SessionId) => Session | undefined
   readonly list: Effect.Effect<ReadonlyArray<SessionSummary>, JournalUnavailable>
   readonly remove: (id: SessionId) => Effect.Effect<void, JournalUnavailable>
   /** The stored events of a session, decoded, without opening it for writing. */
@@ -262,6 +264,7 @@ export class Sessions extends Context.Service<Sessions, {
         })
 
       return Sessions.of({
+        live: (id) => live.get(id),
         create: (options) =>
           Effect.gen(function*() {
             yield* fence.check

@@ -106,6 +106,20 @@ export const QuestionOutcome = Schema.Literals([
 ])
 export type QuestionOutcome = typeof QuestionOutcome.Type
 
+/**
+ * How a child agent ended. `GatedOnly`: it finished, but all that it tried to change was refused by a gate. Only
+ * `Completed` is a success.
+ */
+export const ChildStatus = Schema.Literals([
+  "Completed",
+  "GatedOnly",
+  "Refused",
+  "Failed",
+  "Interrupted",
+  "LimitReached"
+])
+export type ChildStatus = typeof ChildStatus.Type
+
 /** On what authority a call was started. */
 export const Permission = Schema.Union([
   Schema.Struct({ by: Schema.Literal("none") }),
@@ -147,7 +161,9 @@ export const payloads = {
     parent: Schema.optionalKey(Schema.Struct({ session: SessionId, call: Schema.optionalKey(Schema.String) })),
     origin: Schema.optionalKey(Schema.Struct({ session: SessionId, seq: Schema.Natural })),
     title: Schema.optionalKey(Schema.String),
-    cwd: Schema.optionalKey(Schema.String)
+    cwd: Schema.optionalKey(Schema.String),
+    agent: Schema.optionalKey(Schema.String),
+    authority: Schema.optionalKey(Schema.Array(Schema.String))
   }),
   "turn/start": Schema.Struct({ turn: Schema.Natural }),
   "turn/end": Schema.Struct({
@@ -237,6 +253,27 @@ export const payloads = {
     facts: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
     endsTurn: Schema.optionalKey(Schema.Literal("awaiting-user"))
   }),
+  "child/spawned": Schema.Struct({
+    child: SessionId,
+    call: Schema.String,
+    label: Schema.String,
+    depth: Schema.Natural,
+    agent: Schema.optionalKey(Schema.String),
+    isolation: Schema.optionalKey(Schema.Literal("worktree"))
+  }),
+  "child/ended": Schema.Struct({
+    child: SessionId,
+    call: Schema.String,
+    status: ChildStatus,
+    output: Schema.String,
+    detail: Schema.optionalKey(Schema.String),
+    gatedCalls: Schema.Natural,
+    changed: Schema.Array(Schema.String),
+    ranCommands: Schema.Boolean,
+    patch: Schema.optionalKey(Schema.String),
+    usage: TokenUsage
+  }),
+  "tree/counted": Schema.Struct({ child: SessionId, depth: Schema.Natural }),
   "plan/mode": Schema.Struct({ active: Schema.Boolean }),
   "plan/selected": Schema.Struct({ active: Schema.Boolean, by: Schema.Literals(["user", "model", "review"]) }),
   "review/asked": Schema.Struct({

@@ -60,7 +60,7 @@ export const HeaderProjection: Projection<HeaderState> = Projection.make<HeaderS
       source.kind === "plugin" && source.plugin === SECTION_PLUGIN
         ? { ...state, appended: new Map([...state.appended, [source.form, text]]) }
         : state,
-    // The summary has taken the place of such messages: those that still hold are appended anew.
+    // A summary may have taken the place of such messages: `dueAppended` looks which are still there.
     "session/compacted": (state) => state.appended.size === 0 ? state : { ...state, appended: new Map() }
   }
 })
@@ -142,11 +142,19 @@ export const renderTail = (
   return parts.length === 0 ? null : parts.map((part) => part.text).join("\n\n")
 }
 
+const stands = (view: SessionView, name: string, text: string): boolean => {
+  for (const message of view.get(History)) {
+    if (message.role !== "user" || message.text !== text || message.source.kind !== "plugin") continue
+    if (message.source.plugin === SECTION_PLUGIN && message.source.form === name) return true
+  }
+  return false
+}
+
 /** State sections that appear now and belong into the history (`stateSections: "history"`). */
 export const dueAppended = (view: SessionView, sections: ReadonlyArray<PromptSection>): ReadonlyArray<NewEvent> => {
   const { appended } = view.get(HeaderProjection)
   return renderState(view, sections)
-    .filter((section) => appended.get(section.name) !== section.text)
+    .filter(({ name, text }) => appended.get(name) !== text && (appended.has(name) || !stands(view, name, text)))
     .map((section) =>
       SessionEvent.event("message/user", {
         text: section.text,

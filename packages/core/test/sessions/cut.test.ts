@@ -1,6 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
-import { Arbitrary } from "effect"
+import { Arbitrary, Effect, Schema } from "effect"
 import { estimateTokens, findCut, type Message, type ModelRequest, summarySource, units } from "../../src/index.ts"
 import { unpaired } from "./support.ts"
 
@@ -52,7 +51,7 @@ const request = (messages: ReadonlyArray<Message>): ModelRequest => ({
 it.effect.prop("case 147: no cut parts a call from its result, on either side", [Arbitrary.schema(Shape)], ([shape]) =>
   Effect.sync(() => {
     const messages = history(shape)
-    const cut = findCut(messages, { keepTokens: shape.keep, halvings: shape.halvings, worth: 0 })
+    const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: shape.halvings, worth: 0 })
     if (cut === undefined) return
     assert.isTrue(units(messages).includes(cut) || cut === messages.length)
     assert.deepStrictEqual(unpaired(request(messages.slice(0, cut))), [])
@@ -65,7 +64,7 @@ it.effect.prop("case 147: no cut parts a call from its result, on either side", 
 it.effect.prop("what stays has at most the tokens that may stay", [Arbitrary.schema(Shape)], ([shape]) =>
   Effect.sync(() => {
     const messages = history({ ...shape, waiting: 0 })
-    const cut = findCut(messages, { keepTokens: shape.keep, halvings: 0, worth: 0 })
+    const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: 0, worth: 0 })
     if (cut === undefined) return
     const kept = messages.slice(cut).reduce((sum, message) => sum + estimateTokens(message), 0)
     assert.isAtMost(kept, shape.keep)
@@ -73,13 +72,19 @@ it.effect.prop("what stays has at most the tokens that may stay", [Arbitrary.sch
 
 it("a request that was too long is tried with half as much, and half of that", () => {
   const messages = Array.from({ length: 8 }, (_, n) => unit(n, 1, 400)).flat()
-  const cuts = [0, 1, 2, 3].map((halvings) => findCut(messages, { keepTokens: 0, halvings, worth: 0 }))
+  const cuts = [0, 1, 2, 3].map((halvings) => findCut(messages, { keepTokens: 0, keepShare: 1, halvings, worth: 0 }))
   assert.deepStrictEqual(cuts, [16, 8, 4, 2])
-  assert.strictEqual(findCut(messages, { keepTokens: 0, halvings: 4, worth: 0 }), undefined)
+})
+
+it("a history shorter than what may stay is cut in the middle when it must be", () => {
+  const messages = Array.from({ length: 8 }, (_, n) => unit(n, 1, 400)).flat()
+  const options = { keepTokens: 1_000_000, halvings: 0, worth: 0 }
+  assert.strictEqual(findCut(messages, { ...options, keepShare: 1 }), undefined)
+  assert.strictEqual(findCut(messages, { ...options, keepShare: 0.5 }), 8)
 })
 
 it("there is nothing to cut before the first reply, and an earlier summary alone is not worth it", () => {
-  const keep = { keepTokens: 0, halvings: 0, worth: 0 }
+  const keep = { keepTokens: 0, keepShare: 1, halvings: 0, worth: 0 }
   assert.strictEqual(findCut([], keep), undefined)
   assert.strictEqual(findCut([user("a"), user("b")], keep), undefined)
   assert.strictEqual(findCut([user("s", true), user("b")], keep), undefined)
