@@ -407,6 +407,21 @@ describe("readOnlyCommands", () => {
       }).pipe(Effect.provide(open(root, true)))
     }))
 
+  it.live("nor is one in the folder of a session that has its own", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      yield* put(folder, { "root/f": "", "child/f": "mine", "out/secret": "secret" })
+      symlinkSync(join(folder, "out"), join(folder, "child/link"))
+      yield* Effect.gen(function*() {
+        const child = caller({ cwd: join(folder, "child") })
+        // There is no such link in the root, by which the call is judged.
+        assert.strictEqual(yield* judge("cat link/secret"), "read")
+        const ran = yield* call(child, "run_command", { command: "cat link/secret" })
+        assert.strictEqual(ran.tag, "OutsideWorkspace")
+        assert.match((yield* call(child, "run_command", { command: "cat f" })).text, /^mine/)
+      }).pipe(Effect.provide(open(join(folder, "root"), true)))
+    }))
+
   it.live("what runs unasked does not run a program of the workspace", () =>
     Effect.gen(function*() {
       const root = yield* temporaryFolder
