@@ -85,9 +85,8 @@ const make = (options: CommandOptions) =>
         const { root } = yield* workspace.bounds
         const seconds = params.timeout_seconds ?? DEFAULT_SECONDS
         const env = { ...commandEnvironment(process.env, options.environment), PWD: root }
-        const unasked = options.readOnlyCommands === true &&
-          (yield* onlyReadsInside(workspace, params.command).pipe(Effect.provideService(CurrentCall, undefined)))
-        // A call is judged before it is known which session's folder it runs in, and links differ between folders.
+        // Nobody was asked about a command that only reads: a path that has become a link out of the workspace since then stops it.
+        const unasked = call?.safety === "read"
         if (unasked) {
           yield* Effect.forEach(possiblePaths(params.command), (path) => workspace.locate(path, "read"), {
             discard: true

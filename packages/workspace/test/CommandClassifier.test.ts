@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import { ToolCatalog } from "@holdfast/core"
+import { CurrentCall, ToolCatalog } from "@holdfast/core"
 import { execFileSync } from "node:child_process"
 import { existsSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
@@ -380,11 +380,14 @@ describe("readOnlyCommands", () => {
   const open = (root: string, readOnlyCommands: boolean) =>
     tools(CommandTools.layer({ readOnlyCommands })).pipe(Layer.provide(Workspace.layer({ root })))
 
-  const judge = (command: string) =>
+  const judge = (command: string, from = caller()) =>
     Effect.gen(function*() {
       const tool = (yield* ToolCatalog).get("run_command")!
       const classify = tool.traits.classify
-      return classify === undefined ? tool.safety : (yield* classify({ command })).safety
+      const context = from.context("judged", new Map())
+      return classify === undefined
+        ? tool.safety
+        : (yield* Effect.provideService(classify({ command }, context), CurrentCall, context)).safety
     })
 
   it.live("is off unless asked for", () =>
@@ -414,10 +417,9 @@ describe("readOnlyCommands", () => {
       symlinkSync(join(folder, "out"), join(folder, "child/link"))
       yield* Effect.gen(function*() {
         const child = caller({ cwd: join(folder, "child") })
-        // There is no such link in the root, by which the call is judged.
+        // There is no such link in the root; the call is judged by the folder that it runs in.
         assert.strictEqual(yield* judge("cat link/secret"), "read")
-        const ran = yield* call(child, "run_command", { command: "cat link/secret" })
-        assert.strictEqual(ran.tag, "OutsideWorkspace")
+        assert.strictEqual(yield* judge("cat link/secret", child), "danger")
         assert.match((yield* call(child, "run_command", { command: "cat f" })).text, /^mine/)
       }).pipe(Effect.provide(open(join(folder, "root"), true)))
     }))

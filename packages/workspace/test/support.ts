@@ -39,6 +39,7 @@ export const caller = (
       session: SessionId.make(options.session ?? "s"),
       call,
       tool: "",
+      safety: undefined,
       path: [],
       cwd: options.cwd,
       state: (projection) => Projection.fold(projection, events),
@@ -70,9 +71,15 @@ export const call = Effect.fnUntraced(function*(
   const id = options.id ?? `call_${++calls}`
   const facts = new Map<string, Schema.Json>()
   const params = yield* tool.decode(args)
+  const context = from.context(id, facts)
+  const classify = tool.traits.classify
+  const judged = classify === undefined
+    ? {}
+    : yield* Effect.provideService(classify(params, context), CurrentCall, context)
+  const safety = judged.safety ?? tool.safety
   const exit = yield* Effect.exit(
     tool.run(params, { id, progress: () => Effect.void }).pipe(
-      Effect.provideService(CurrentCall, from.context(id, facts))
+      Effect.provideService(CurrentCall, { ...context, safety })
     )
   )
   const error = Exit.isFailure(exit) ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error : undefined

@@ -128,13 +128,13 @@ const makeMemory = (): Journal["Service"] => {
         append: (events) =>
           Effect.suspend(() => {
             const log = logs.get(session) ?? []
-            const first = events[0]
-            if (first === undefined) return Effect.void
-            if (first.seq !== log.length) {
+            const wrong = events.find((event, i) => event.seq !== log.length + i)
+            if (wrong !== undefined) {
               return Effect.fail(
-                new JournalConflict({ session, seq: first.seq, detail: `the log has ${log.length} events` })
+                new JournalConflict({ session, seq: wrong.seq, detail: `the log has ${log.length} events` })
               )
             }
+            if (events.length === 0) return Effect.void
             logs.set(session, log)
             for (const event of events) log.push(event)
             return Effect.void

@@ -1,7 +1,7 @@
 /** A call as far as it can be understood without doing anything: its tool, its arguments, its judgement. */
 import { Effect, Exit, Schema } from "effect"
 import type { CallRecord } from "../journal/SessionEvent.ts"
-import type { CatalogTool, ToolCatalog } from "./ToolCatalog.ts"
+import { type CallContext, type CatalogTool, CurrentCall, type ToolCatalog } from "./ToolCatalog.ts"
 import { failedOutcome, refused, type ToolOutcome } from "./ToolOutcome.ts"
 import { type Judgement, ToolSafety } from "./ToolSafety.ts"
 import * as texts from "./texts.ts"
@@ -28,7 +28,8 @@ export type PreparedCall = ReadyCall | {
 /** Understands one call. It never fails: what is wrong with a call is its outcome. */
 export const prepareCall = (
   catalog: ToolCatalog["Service"],
-  record: CallRecord
+  record: CallRecord,
+  context: CallContext
 ): Effect.Effect<PreparedCall> =>
   Effect.gen(function*() {
     const fault = (outcome: ToolOutcome): PreparedCall => ({ _tag: "Fault", record, outcome })
@@ -42,7 +43,7 @@ export const prepareCall = (
     }
     const args = JSON.parse(record.arguments) as Schema.Json
     const params = yield* Effect.exit(tool.decode(args))
-    const judgement = yield* judge(tool, params)
+    const judgement = yield* judge(tool, params, context)
     if (judgement === undefined) {
       return fault(refused("safety_unknown", "policy", texts.classifyFailed(record.name)))
     }
@@ -59,11 +60,16 @@ export const prepareCall = (
   })
 
 /** The one place where a call's class is decided, for every path that a call can take. */
-const judge = (tool: CatalogTool, params: Exit.Exit<unknown, unknown>): Effect.Effect<Judgement | undefined> => {
+const judge = (
+  tool: CatalogTool,
+  params: Exit.Exit<unknown, unknown>,
+  context: CallContext
+): Effect.Effect<Judgement | undefined> => {
   const declared: Judgement = { safety: tool.safety, name: tool.name }
   const classify = tool.traits.classify
   if (classify === undefined || Exit.isFailure(params)) return Effect.succeed(declared)
-  return Effect.exit(Effect.suspend(() => classify(params.value))).pipe(
+  return Effect.exit(Effect.suspend(() => classify(params.value, context))).pipe(
+    Effect.provideService(CurrentCall, context),
     Effect.map((exit) => Exit.isSuccess(exit) ? checked({ ...declared, ...exit.value }) : undefined)
   )
 }

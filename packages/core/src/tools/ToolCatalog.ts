@@ -21,6 +21,8 @@ export interface CallContext {
   readonly session: SessionId
   readonly call: string
   readonly tool: string
+  /** How the call was judged; `undefined` while it is being judged. */
+  readonly safety: ToolSafety | undefined
   /** The labels of the agents from the root down to the one that calls; `[]` for the root. */
   readonly path: ReadonlyArray<string>
   /** The working folder of the session, if it has one of its own. */
@@ -41,13 +43,13 @@ export class CurrentCall extends Context.Reference<CallContext | undefined>("@ho
 /** What a tool says about its calls beyond its annotations. Every member is optional and none may change anything. */
 export interface ToolTraits<Params = unknown> {
   /** Judges one call by its arguments. */
-  readonly classify?: (params: Params) => ReturnType<Classify>
+  readonly classify?: (params: Params, call: CallContext) => ReturnType<Classify>
   /** Shows a person what the call would do. */
   readonly preview?: (params: Params, call: CallContext) => Effect.Effect<Preview, unknown>
   /** One line that names the call: `edit_file src/a.ts`. */
   readonly title?: (params: Params) => string
   /** What a grant for the rest of the session would cover; never wider than what the person was shown. */
-  readonly grantKey?: (params: Params) => string | undefined
+  readonly grantKey?: (params: Params, call: CallContext) => string | undefined
   /** What `grantKey` covers, in words, for the button that gives it. */
   readonly grantLabel?: (params: Params) => string
   /** A `read` call that still asks a person. */
@@ -193,8 +195,10 @@ const runnerOf = (tool: Tool.Any, handlers: Context.Context<never>): CatalogTool
           onSuccess: encode,
           onFailure: (cause) => {
             const failure = Cause.findErrorOption(cause)
-            return Option.isNone(failure)
-              ? Effect.failCause(cause)
+            if (Option.isNone(failure)) return Effect.failCause(cause)
+            // An error speaks for itself; its encoding would lose a message that is computed.
+            return failure.value instanceof Error
+              ? Effect.fail(failure.value)
               : Effect.flatMap(
                 Effect.catch(encodeFailure(failure.value), () => Effect.succeed(failure.value)),
                 Effect.fail

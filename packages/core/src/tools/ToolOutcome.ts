@@ -57,12 +57,18 @@ export const render = (value: unknown): string => {
   }
 }
 
+/** The tag of a declared error tells programs which of a tool's failures it was. */
+const tagOf = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && "_tag" in value && typeof value._tag === "string"
+    ? value._tag
+    : undefined
+
 /** The outcome of a body that ended with a cause instead of a value. */
 export const fromCause = (name: string, cause: Cause.Cause<unknown>): ToolOutcome => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isSome(failure)) {
     const text = render(failure.value)
-    return failedOutcome("tool_failed", text.trim() === "" ? texts.failedSilently(name) : text)
+    return failedOutcome(tagOf(failure.value) ?? "tool_failed", text.trim() === "" ? texts.failedSilently(name) : text)
   }
   if (Cause.hasDies(cause)) return failedOutcome("tool_defect", texts.defect(name))
   return { outcome: "interrupted", code: "interrupted", content: texts.interrupted(name) }

@@ -25,6 +25,7 @@ import {
   type ToolOutcome,
   ToolOutputLimit
 } from "./ToolOutcome.ts"
+import type { ToolSafety } from "./ToolSafety.ts"
 import * as texts from "./texts.ts"
 
 /**
@@ -91,11 +92,17 @@ export class ToolRunner extends Context.Service<ToolRunner, {
           ...(call.text === call.record.arguments ? {} : { arguments: call.text })
         })
 
-      const contextOf = (session: Session, call: ReadyCall, facts: Map<string, Schema.Json>): CallContext => {
+      const contextOf = (
+        session: Session,
+        call: Pick<CallRecord, "id" | "name">,
+        safety?: ToolSafety,
+        facts: Map<string, Schema.Json> = new Map()
+      ): CallContext => {
         return {
           session: session.id,
-          call: call.record.id,
-          tool: call.tool.name,
+          call: call.id,
+          tool: call.name,
+          safety,
           path: askerOf(session.view()).path,
           cwd: cwdOf(session.view()),
           state: (projection) => session.view().get(projection),
@@ -117,7 +124,7 @@ export class ToolRunner extends Context.Service<ToolRunner, {
               id: call.record.id,
               progress: (value) => options.progress?.(call.record.id, value) ?? Effect.void
             }).pipe(Effect.map((value): ToolOutcome => ({ outcome: "ok", content: render(value) })))
-          }).pipe(Effect.provideService(CurrentCall, contextOf(session, call, facts)))
+          }).pipe(Effect.provideService(CurrentCall, contextOf(session, call.record, call.judgement.safety, facts)))
           const bounded = deadline === undefined || call.tool.traits.waits === true
             ? start
             : Effect.timeoutOrElse(start, {
@@ -184,7 +191,7 @@ export class ToolRunner extends Context.Service<ToolRunner, {
             const again = yield* prepareCall(catalog, {
               ...current.record,
               arguments: JSON.stringify(decision.arguments)
-            })
+            }, contextOf(session, current.record))
             if (again._tag === "Fault") return again.outcome
             const stopped = fault(session.view(), again)
             if (stopped !== undefined) return stopped
@@ -227,17 +234,17 @@ export class ToolRunner extends Context.Service<ToolRunner, {
           const traits = call.tool.traits
           const params = Exit.isSuccess(call.params) ? call.params.value : undefined
           if (safety === "signal") return { by: "none" } as const
+          const context = contextOf(session, call.record, safety)
           const shown = yield* Effect.exit(Effect.sync(() => ({
             asks: safety === "mutate" || safety === "danger" || traits.needsApproval?.(params) === true,
             title: traits.title?.(params) ?? call.judgement.name,
-            grantKey: traits.grantKey?.(params),
+            grantKey: traits.grantKey?.(params, context),
             grantLabel: traits.grantLabel?.(params)
           })))
           // A tool that cannot say what it would do is not run, and nobody is asked about it.
           if (Exit.isFailure(shown)) return failedOutcome("tool_defect", texts.cannotTell(call.judgement.name))
           const { asks, grantKey, grantLabel, title } = shown.value
           if (!asks) return { by: "none" } as const
-          const context = contextOf(session, call, new Map())
           const preview = traits.preview === undefined
             ? Exit.succeed({ kind: "text" as const, text: call.text })
             : yield* Effect.exit(
@@ -341,7 +348,7 @@ export class ToolRunner extends Context.Service<ToolRunner, {
         })
 
       return ToolRunner.of({
-        prepare: (_session, calls) => Effect.forEach(calls, (call) => prepareCall(catalog, call)),
+        prepare: (session, calls) => Effect.forEach(calls, (call) => prepareCall(catalog, call, contextOf(session, call))),
         startable: (view, calls) => {
           if (hooks.items().some((hook) => hook.before !== undefined)) return []
           const events: Array<NewEvent> = []

@@ -5,6 +5,7 @@
  */
 import { Context, type Effect, Option, Schema } from "effect"
 import { Tool } from "effect/ai"
+import type { CallContext } from "./ToolCatalog.ts"
 
 /**
  * - `read`: looks and changes nothing.
@@ -41,4 +42,4 @@ export interface Judgement {
  * Decides for one call. The tool's own `classify` comes first (a dispatcher, a command classifier); without it the
  * annotations decide. A failure or a defect of `classify` leaves the call without a judgement, and the runner refuses it.
  */
-export type Classify = (params: unknown) => Effect.Effect<Partial<Judgement>, unknown>
+export type Classify = (params: unknown, call: CallContext) => Effect.Effect<Partial<Judgement>, unknown>
