@@ -23,13 +23,23 @@ export interface QuestionBlock {
   readonly notes: ReadonlyArray<string>
 }
 
+export interface QuestionBlockOptions {
+  /** When the raw arguments of an approval are shown: `always` (default), or only if there is no preview that stands for them. */
+  readonly arguments?: "always" | "without-preview"
+}
+
 /**
  * The rows of a question for a screen of `columns`. Everything that a model may have written stands behind a bar, so that it cannot
  * pass for a line of the program, with control characters made visible.
  *
  * A detail is not repeated when the preview shows the same text.
  */
-export const questionBlock = (question: Question, style: Style, columns: number): QuestionBlock => {
+export const questionBlock = (
+  question: Question,
+  style: Style,
+  columns: number,
+  { arguments: raw = "always" }: QuestionBlockOptions = {}
+): QuestionBlock => {
   const width = columns - displayWidth(gutter)
   const options = { style, columns: width }
   const body: Array<string> = []
@@ -40,7 +50,7 @@ export const questionBlock = (question: Question, style: Style, columns: number)
       body.push(...quoted(markdown(detail, options), style))
     } else if (preview === undefined) {
       body.push(...quoted(looksLikeDiff(detail) ? diff(detail, options) : plain(detail, options), style))
-    } else {
+    } else if (raw === "always") {
       // The preview, which says the same for people, stands nearer to the answers; what really runs is shown all the same.
       body.push(style.dim(Texts.arguments), ...quoted(plain(detail, options).map(style.dim), style))
     }

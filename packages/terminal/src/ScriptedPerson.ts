@@ -1,11 +1,14 @@
-/** A person who is a script, for runs without a terminal: demonstrations, transcripts, tests. It always says that it is one. */
+/**
+ * A person who is a script, for runs without a terminal: demonstrations, transcripts, tests. It shows each question as a person
+ * would have seen it, and always says that a script answered.
+ */
 import { type Answer, choose, Interaction, InteractionUnavailable, type Question } from "@holdfast/core"
 import { Effect, Layer } from "effect"
-import { askerName } from "./QuestionView.ts"
+import { questionBlock } from "./QuestionView.ts"
 import { safeLine } from "./Sanitize.ts"
 import { Screen } from "./Screen.ts"
+import { plainStyle, type Style } from "./Style.ts"
 import { Texts } from "./Texts.ts"
-import { truncate } from "./Width.ts"
 
 /** An answer, or how to find it; `undefined` means that there is none. */
 export type ScriptedAnswer = Answer | ((question: Question) => Answer | undefined)
@@ -43,11 +46,19 @@ export const describeAnswer = (question: Question, answer: Answer): string => {
   return [...labels, ...(answer.text === undefined ? [] : [JSON.stringify(answer.text)])].map(safeLine).join(", ")
 }
 
-/** The provider on any way to print a line; `ScriptedPerson.layer` prints on the `Screen`. */
+/** How a scripted person's output looks; without `columns` no line is wrapped. */
+export interface ScriptedPersonOptions {
+  readonly style?: Style
+  readonly columns?: number
+}
+
+/** The provider on any way to print lines; `ScriptedPerson.layer` prints on the `Screen`. */
 export const makeScriptedPerson = (
   script: Script,
-  print: (line: string) => Effect.Effect<void>
+  print: (lines: string) => Effect.Effect<void>,
+  options: ScriptedPersonOptions = {}
 ): Interaction["Service"] => {
+  const style = options.style ?? plainStyle
   const used = new Map<ScriptedRule, number>()
   const find = (question: Question): Answer | undefined => {
     if (typeof script === "function") return script(question)
@@ -63,19 +74,19 @@ export const makeScriptedPerson = (
     name: "scripted",
     capacity: 1,
     ask: Effect.fnUntraced(function*(question: Question) {
-      const title = truncate(safeLine(question.title), 200)
-      yield* print(Texts.scripted.asks(askerName(question), title))
-      if (question.detail !== "") {
-        yield* print(Texts.scripted.detail(question.detail.split("\n").length, question.detail.length))
-      }
-      const options = question.options.map((option) => safeLine(option.label))
-      yield* print(Texts.scripted.options([...options, ...(question.allowText ? ["a text"] : [])].join(" / ")))
+      // Nobody decides by it here, so the preview is enough and the raw arguments that it stands for are left out.
+      const { body, head, notes } = questionBlock(question, style, options.columns ?? Number.POSITIVE_INFINITY, {
+        arguments: "without-preview"
+      })
+      const labels = question.options.map((option) => safeLine(option.label))
+      const choices = Texts.scripted.options([...labels, ...(question.allowText ? [Texts.scripted.text] : [])])
+      yield* print([...head, ...body, ...notes, style.dim(choices)].join("\n"))
       const answer = find(question)
       if (answer === undefined) {
-        yield* print(Texts.scripted.nothing(title))
+        yield* print(style.yellow(Texts.scripted.nothing))
         return yield* new InteractionUnavailable({ detail: Texts.scripted.noAnswer })
       }
-      yield* print(Texts.scripted.answers(describeAnswer(question, answer)))
+      yield* print(style.green(Texts.scripted.answers(describeAnswer(question, answer))))
       return answer
     })
   })
@@ -83,8 +94,8 @@ export const makeScriptedPerson = (
 
 export const ScriptedPerson: {
   /**
-   * An `Interaction` that answers by a script, and prints what it was asked and what it answered. A question without an answer
-   * fails with `InteractionUnavailable`, which the harness takes for a refusal.
+   * An `Interaction` that answers by a script, and prints the whole of what it was asked and what it answered. A question without
+   * an answer fails with `InteractionUnavailable`, which the harness takes for a refusal.
    *
    * @example
    * ScriptedPerson.layer([
@@ -95,5 +106,14 @@ export const ScriptedPerson: {
    */
   readonly layer: (script: Script) => Layer.Layer<Interaction, never, Screen>
 } = {
-  layer: (script) => Layer.effect(Interaction, Effect.map(Screen, (screen) => makeScriptedPerson(script, screen.print)))
+  layer: (script) =>
+    Layer.effect(
+      Interaction,
+      Effect.gen(function*() {
+        const { interactive, print, size, style } = yield* Screen
+        const { columns } = yield* size
+        // A log is not wrapped: its lines are to be compared and searched.
+        return makeScriptedPerson(script, print, { style, ...(interactive ? { columns: columns - 1 } : {}) })
+      })
+    )
 }

@@ -42,12 +42,10 @@ export const Texts = {
   exitHint: (seconds: number) => `Ctrl-C again within ${seconds} s exits.`,
   exiting: "Exiting.",
   scripted: {
-    asks: (who: string, title: string) => `[scripted person] asked by ${who}: ${title}`,
-    detail: (lines: number, chars: number) =>
-      `[scripted person] was shown ${lines} ${lines === 1 ? "line" : "lines"}, ${chars} characters`,
-    options: (labels: string) => `[scripted person] could answer: ${labels}`,
-    answers: (answer: string) => `[scripted person] answers: ${answer} (a script answered, not a person)`,
-    nothing: (title: string) => `[scripted person] the script has no answer for: ${title}`,
+    text: "a text",
+    options: (labels: ReadonlyArray<string>) => `  possible answers: ${labels.join(" / ")}`,
+    answers: (answer: string) => `✔ answered by a script, not by a person: ${answer}`,
+    nothing: "✗ the script has no answer for this question",
     noAnswer: "the script has no answer left for this question"
   },
   progress: {
@@ -57,7 +55,7 @@ export const Texts = {
     tool: (title: string) => `▸ ${title}`,
     finished: (mark: string, title: string, summary: string) =>
       `${mark} ${title}${summary === "" ? "" : `: ${summary}`}`,
-    waiting: (asker: string, title: string) => `… waiting for a person: ${title} (${asker})`,
+    waiting: (asker: string, title: string) => `… ${asker} waits for a person: ${title}`,
     retrying: (wait: string, reason: string) => `↻ trying again in ${wait}: ${reason}`,
     pausing: "waiting before the next attempt",
     planOn: "◆ plan mode is on: nothing will be changed",

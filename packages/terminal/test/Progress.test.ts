@@ -47,7 +47,7 @@ thought (12 characters)
 ✓ read_file a.ts: 12 lines
 ▸ edit_file a.ts
 ⊘ edit_file a.ts: plan mode
-… waiting for a person: Plan: tests (the agent)
+… the agent waits for a person: Plan: tests
 ↻ trying again in 2.5 s: 429
 [child] · a<U+001B>[2Jb
 ◇ plan mode is off

@@ -11,7 +11,7 @@ import { consent, makeScriptedPerson, ScriptedPerson } from "../src/ScriptedPers
 import { TerminalInteraction } from "../src/TerminalInteraction.ts"
 import { initialKeys, stepKeys, TerminalKeys } from "../src/TerminalKeys.ts"
 import { TerminalUi } from "../src/TerminalUi.ts"
-import { commandApproval, openQuestion, planReview } from "./support/questions.ts"
+import { commandApproval, editApproval, openQuestion, planReview } from "./support/questions.ts"
 import { type ScriptedTerminal, scriptedTerminal } from "./support/ScriptedTerminal.ts"
 
 const key = (name: string, more: Partial<Terminal.Key> & { readonly text?: string } = {}): Terminal.UserInput => ({
@@ -110,10 +110,22 @@ describe("ScriptedPerson", () => {
       assert.deepStrictEqual(yield* ask(planReview("# Plan")), choose("approve"))
       assert.strictEqual((yield* Effect.flip(ask(planReview("# Plan"))))._tag, "InteractionUnavailable")
       const out = terminal.output()
-      assert.include(out, "[scripted person] asked by child agent research › docs: Run a command\n")
-      assert.include(out, `[scripted person] answers: "smaller" (a script answered, not a person)\n`)
-      assert.include(out, "[scripted person] answers: Approve (a script answered, not a person)\n")
-      assert.include(out, "[scripted person] the script has no answer for: Plan: add tests\n")
+      assert.strictEqual(
+        out,
+        "? child agent research › docs asks for permission\n  Run a command\nruns this command line\n│ npm test\n" +
+          "in the folder /srv/project\n" +
+          "  possible answers: Yes, once / Yes, for the rest of the session / No / a text\n" +
+          "✔ answered by a script, not by a person: Yes, once\n" +
+          "? the agent asks for a review of its plan\n  Plan: add tests\n│ # Plan\n│ <U+001B>[2J\n" +
+          "1 character that a terminal would act on or hide is shown as <U+XXXX>.\n" +
+          "  possible answers: Approve / Keep planning / a text\n" +
+          "✔ answered by a script, not by a person: \"smaller\"\n" +
+          "? the agent asks for a review of its plan\n  Plan: add tests\n│ # Plan\n" +
+          "  possible answers: Approve / Keep planning / a text\n" +
+          "✔ answered by a script, not by a person: Approve\n" +
+          "? the agent asks for a review of its plan\n  Plan: add tests\n│ # Plan\n" +
+          "  possible answers: Approve / Keep planning / a text\n✗ the script has no answer for this question\n"
+      )
       assert.notMatch(out.replaceAll("\n", ""), /\p{Cc}/u)
     }).pipe(Effect.provide(
       ScriptedPerson.layer([
@@ -121,6 +133,17 @@ describe("ScriptedPerson", () => {
         { when: "approval", answer: consent, times: 2 },
         { when: (question) => question.detail === "# Plan", answer: consent }
       ]).pipe(Layer.provideMerge(TerminalUi.layer), Layer.provide(terminal.layer))
+    ))
+  })
+
+  it.effect("shows an edit as its diff and keeps long lines whole", () => {
+    const terminal = scriptedTerminal({ capabilities: { canPrompt: false, canAnimate: false } })
+    const long = "x".repeat(300)
+    return Effect.gen(function*() {
+      yield* (yield* Interaction).ask(editApproval(`@@ -1 +1 @@\n-a\n+${long}\n`))
+      assert.include(terminal.output(), `file src/a.ts\n│ @@ -1 +1 @@\n│ -a\n│ +${long}\n│\n`)
+    }).pipe(Effect.provide(
+      ScriptedPerson.layer(consent).pipe(Layer.provideMerge(TerminalUi.layer), Layer.provide(terminal.layer))
     ))
   })
 

@@ -1,5 +1,6 @@
 /** What a change would do to a file, decided before anything is written; the preview and the change both come from here. */
 import type { BigIntStats } from "node:fs"
+import { CHANGED_FACT, CurrentCall } from "@holdfast/core"
 import { Effect } from "effect"
 import { writeAtomic } from "./AtomicWrite.ts"
 import { type Bounds, openFile, type Place } from "./Containment.ts"
@@ -112,4 +113,9 @@ export const apply = Effect.fnUntraced(function*(change: Change) {
     })
   }
   yield* workspace.note(change.place, hashOf(change.bytes))
+  yield* changed(change.place)
 })
+
+/** Leaves the path with the call's result, so that a parent of this agent learns what it changed. */
+export const changed = (place: Place): Effect.Effect<void> =>
+  Effect.map(CurrentCall, (call) => call?.record(CHANGED_FACT, [place.name]))

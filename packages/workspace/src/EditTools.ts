@@ -11,7 +11,7 @@ import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { realpathSync } from "node:fs"
 import { join } from "node:path"
-import { apply, type Change, planEdit, planWrite } from "./Changes.ts"
+import { apply, type Change, changed, planEdit, planWrite } from "./Changes.ts"
 import { lexicalFolder } from "./Containment.ts"
 import { carryOut, type Deletion, fingerprint, planDeletion } from "./Deletion.ts"
 import { unifiedDiff } from "./Diff.ts"
@@ -116,6 +116,7 @@ const handlers = EditToolkit.toLayer(Effect.gen(function*() {
           catch: toWorkspaceError("delete", params.path)
         })
         if (deletion.kind === "file") yield* workspace.note(deletion.place, null)
+        yield* changed(deletion.place)
         return deletion.kind === "folder"
           ? results.deletedFolder(deletion.place.name, deletion.contents.files)
           : deletion.kind === "link"
