@@ -4,7 +4,9 @@ import { DeepSeek } from "@holdfast/deepseek"
 import { DeepSeekLocal, realistic } from "@holdfast/deepseek-local"
 import { artifactFolder, ProjectInstructions, WorkspaceTools } from "@holdfast/workspace"
 import { Effect, Layer, Redacted } from "effect"
+import { appendFileSync } from "node:fs"
 import { story } from "./Story.ts"
+import { askedInOrder, Shown } from "./View.ts"
 
 const persona = [
   "You are a careful software engineer at work in one folder.",
@@ -20,17 +22,29 @@ export const app = (options: { readonly root: string; readonly artifacts: string
     PromptSections.add({ name: "persona", order: 0, text: persona })
   ).pipe(
     Layer.provideMerge(Harness.layer()),
+    Layer.provide(askedInOrder),
+    Layer.provideMerge(Shown.layer),
     Layer.provide(Layer.succeed(Artifacts, { keep: artifactFolder(options.artifacts) }))
   )
 
+export interface StandInOptions {
+  /** Answers at the pace of the real API. */
+  readonly slow: boolean
+  /** A file to which the body of each request is appended, a line each. */
+  readonly record?: string
+}
+
 /** The stand-in for the DeepSeek API on loopback, reached through the same adapter and client as the real one. */
-export const standIn = (options: { readonly slow: boolean }): Layer.Layer<ModelTransport> =>
+export const standIn = ({ record, slow }: StandInOptions): Layer.Layer<ModelTransport> =>
   Layer.unwrap(Effect.map(DeepSeekLocal, ({ url }) =>
     DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))).pipe(
       Layer.provide(DeepSeekLocal.layer({
         scenario: story,
         tokens: "auto",
-        ...(options.slow ? { latency: realistic } : {})
+        ...(slow ? { latency: realistic } : {}),
+        ...(record === undefined
+          ? {}
+          : { onRequest: ({ body }) => appendFileSync(record, `${Buffer.from(body).toString()}\n`) })
       })),
       Layer.orDie
     )

@@ -7,6 +7,13 @@ const short = (text: string, length = 90): string => {
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`
 }
 
+const permissions = {
+  none: "",
+  person: ", approved by the person",
+  grant: ", granted for the session",
+  policy: ", allowed by a rule"
+} as const
+
 const describe = (event: SessionEvent): string | undefined => {
   switch (event.type) {
     case "turn/start":
@@ -16,17 +23,17 @@ const describe = (event: SessionEvent): string | undefined => {
     case "message/user":
       return `${event.data.source.kind === "user" ? "user" : event.data.source.plugin}: ${short(event.data.text)}`
     case "request/header":
-      return `request header ${event.data.hash.slice(0, 8)}: ${event.data.reason}, ${event.data.tools.length} tools`
+      return `header of the requests: system prompt and ${event.data.tools.length} tools (${event.data.reason})`
     case "step/open":
-      return `step ${event.data.step}${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ""}: request${event.data.planActive ? ", planning" : ""}`
+      return `request ${event.data.step}${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ""}${event.data.planActive ? ", with the guidance of plan mode" : ""}`
     case "step/failed":
-      return `step ${event.data.step} failed: ${short(event.data.message)}`
+      return `request ${event.data.step} failed: ${short(event.data.message)}`
     case "message/assistant": {
       const calls = event.data.calls.map((call) => call.name).join(", ")
       return `model: ${calls === "" ? short(event.data.text) : calls}`
     }
     case "plan/selected":
-      return `plan mode selected ${event.data.active ? "on" : "off"} by ${event.data.by}`
+      return `plan mode selected ${event.data.active ? "on" : "off"} by the ${event.data.by}`
     case "plan/mode":
       return `plan mode is ${event.data.active ? "on" : "off"}`
     case "review/asked":
@@ -38,9 +45,9 @@ const describe = (event: SessionEvent): string | undefined => {
     case "review/answered":
     case "approval/answered":
     case "question/answered":
-      return `answered: ${event.data.outcome}${event.data.text === undefined ? "" : `, "${short(event.data.text)}"`}`
+      return `answered: ${event.data.outcome}${event.data.text === undefined ? "" : ` "${short(event.data.text)}"`}`
     case "tool/started":
-      return `${event.data.name} starts (${event.data.permission.by})`
+      return `${event.data.name} starts${permissions[event.data.permission.by]}`
     case "tool/result":
       return `${event.data.name}: ${event.data.outcome}${event.data.code === undefined ? "" : ` [${event.data.code}]`}`
     default:
@@ -77,25 +84,40 @@ export const requestRows = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<
   })
 }
 
+const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`
+
 /** The table of requests: what the prompt held, what of it the provider had in its cache, and what it read anew. */
-export const requestTable = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<string> =>
-  Format.table(
+export const requestTable = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<string> => {
+  const rows = requestRows(events)
+  if (rows.length === 0) return []
+  const sum = (of: (row: RequestRow) => number) => rows.reduce((total, row) => total + of(row), 0)
+  const cells = (name: string, planning: string, row: Pick<RequestRow, "prompt" | "hit" | "miss" | "completion">) => [
+    name,
+    planning,
+    String(row.prompt),
+    String(row.hit),
+    String(row.miss),
+    percent(row.hit, row.prompt),
+    String(row.completion)
+  ]
+  return Format.table(
     [
       { title: "request", align: "right" },
       { title: "planning" },
       { title: "prompt", align: "right" },
-      { title: "hit", align: "right" },
-      { title: "miss", align: "right" },
+      { title: "from cache", align: "right" },
+      { title: "read anew", align: "right" },
       { title: "hit rate", align: "right" },
       { title: "reply", align: "right" }
     ],
-    requestRows(events).map((row) => [
-      String(row.step),
-      row.planning ? "yes" : "",
-      String(row.prompt),
-      String(row.hit),
-      String(row.miss),
-      `${((100 * row.hit) / Math.max(1, row.prompt)).toFixed(1)} %`,
-      String(row.completion)
-    ])
+    [
+      ...rows.map((row) => cells(String(row.step), row.planning ? "yes" : "", row)),
+      cells("all", "", {
+        prompt: sum((row) => row.prompt),
+        hit: sum((row) => row.hit),
+        miss: sum((row) => row.miss),
+        completion: sum((row) => row.completion)
+      })
+    ]
   )
+}

@@ -1,5 +1,5 @@
 /**
- * What the stand-in's model does in the demonstration.
+ * What the stand-in's model does in the demonstration, and in a conversation about the demonstration's project.
  *
  * It is a function of the messages alone: where it stands in its work follows from the results that it can see, so a session that
  * was killed anywhere and resumed goes on to the same end.
@@ -79,13 +79,22 @@ const plan = (results: Results): Scenario.Reply => {
     })
 }
 
-/** The next reply, from everything that the conversation shows. */
-export const story: Scenario.Scenario = ({ conversation }) => {
+/** What the harness says in the user's role: guidance after the history, and notices. Nobody's words. */
+const isHarness = (text: string): boolean =>
+  text.startsWith(guidanceMark) || text.startsWith("The user switched to plan mode") ||
+  text.startsWith("The user left plan mode")
+
+/** How the guidance of plan mode begins. */
+export const guidanceMark = "# Plan mode is on"
+
+/** The fault in the parser: look, plan, ask, change, test. */
+const fixTheParser: Scenario.Scenario = ({ conversation }) => {
   const results = conversation.allResults()
   const of = (tool: string) => results.filter((result) => result.tool === tool)
   const said = (tool: string, text: string) => of(tool).some(({ content }) => content.includes(text))
 
-  if (of("enter_plan_mode").every(({ content }) => content.includes("was not"))) {
+  const planning = conversation.contains(guidanceMark)
+  if (!planning && of("enter_plan_mode").every(({ content }) => content.includes("was not")) && !said("exit_plan_mode", "person")) {
     return Scenario.call("enter_plan_mode", { reason: "I want to find the cause before I change anything." }, {
       content: "I will look at the parser and its tests first.",
       reasoning: "A fault in a parser and a missing test. I should understand the code, then propose the change."
@@ -104,7 +113,9 @@ export const story: Scenario.Scenario = ({ conversation }) => {
       reasoning: "It is a one-line fix. Let me just try it."
     })
   }
-  if (said("exit_plan_mode", "closed the review")) return Scenario.text("I stop here until you tell me how to go on.")
+  if (conversation.resultContains("closed the review", "exit_plan_mode")) {
+    return Scenario.text("I stop here until you tell me how to go on.")
+  }
   if (!said("exit_plan_mode", "The person approved the plan")) return plan(results)
 
   for (const wanted of [fix, newTest]) {
@@ -125,3 +136,31 @@ export const story: Scenario.Scenario = ({ conversation }) => {
     )
     : Scenario.text("The change is made, but the tests do not pass. The output above says which one fails.")
 }
+
+/** A question about the code: look, then answer, and change nothing. */
+const explainQuotes: Scenario.Scenario = Scenario.firstMatch(
+  Scenario.when(
+    ({ conversation }) => conversation.results("read_file").length === 0,
+    Scenario.call("read_file", { path: sourcePath }, { reasoning: "What does the loop do when it sees a quote?" })
+  ),
+  Scenario.when(
+    () => true,
+    Scenario.text(
+      "It would not: each double quote only switches quoting on or off, so the doubled one is dropped. Treating two quotes in a " +
+        "row as one character would be a small change. I can plan it if you want it."
+    )
+  )
+)
+
+/** The next reply: a function of everything that the conversation shows, and of what the person said last. */
+export const story: Scenario.Scenario = Scenario.ignoring(
+  (_, text) => isHarness(text),
+  Scenario.firstMatch(
+    Scenario.when(({ conversation }) => /\bquotes?\b/i.test(conversation.userText), explainQuotes),
+    Scenario.when(
+      ({ conversation }) => /\b(thank|thanks|leave it)\b/i.test(conversation.userText),
+      Scenario.text("You are welcome. Nothing else was changed.")
+    ),
+    Scenario.when(() => true, fixTheParser)
+  )
+)

@@ -11,10 +11,10 @@ import {
   TurnProjection
 } from "@holdfast/core"
 import { Format, InputHistory, ProgressView, readLine, Screen, TerminalKeys } from "@holdfast/terminal"
-import { Deferred, Effect, Stream } from "effect"
+import { Deferred, Effect, Semaphore, Stream } from "effect"
 import { changes } from "./Project.ts"
 import { requestTable, timeline } from "./Report.ts"
-import { progressOf } from "./View.ts"
+import { progressOf, Shown } from "./View.ts"
 
 export interface Work {
   readonly session: SessionId
@@ -23,7 +23,7 @@ export interface Work {
   readonly task: string | undefined
   readonly create: boolean
   readonly plan: boolean
-  /** After the task, go on reading lines until the person leaves. */
+  /** After the task, go on reading lines until the person leaves. After an interruption they are asked for one anyway. */
   readonly conversation: boolean
   /** The command line that goes on with this session. */
   readonly resumeLine: string
@@ -39,7 +39,9 @@ export const work = (options: Work) =>
     const agent = yield* (yield* Agent).open(session)
     const screen = yield* Screen
     const plan = yield* PlanMode
-    const shown = yield* follow(agent)
+    const speaking = yield* Semaphore.make(1)
+    const caughtUp = yield* follow(agent, speaking)
+    ;(yield* Shown).follow(caughtUp)
 
     const exit = yield* Deferred.make<void>()
     yield* TerminalKeys.install({
@@ -50,45 +52,56 @@ export const work = (options: Work) =>
     })
 
     if (options.plan) yield* plan.set(session, true)
-    const open = session.view().get(TurnProjection).phase !== "idle"
-    const first = open && options.task === undefined
-      ? Effect.asVoid(agent.resume("continue"))
-      : options.task === undefined
-      ? Effect.void
-      : Effect.asVoid(agent.prompt(options.task))
-    const lines = options.conversation && screen.interactive ? converse(agent, options.root) : Effect.void
-    yield* Effect.raceFirst(Effect.andThen(first, lines), Deferred.await(exit))
+    const first = Effect.gen(function*() {
+      const turn = session.view().get(TurnProjection)
+      if (options.task !== undefined) return yield* agent.prompt(options.task)
+      if (turn.phase !== "idle") return yield* agent.resume("continue")
+      // A turn that was stopped has no open end to go on from; the model is told to.
+      const stopped = turn.end !== undefined && turn.end.reason !== "completed"
+      if (!stopped || options.conversation) return turn.end
+      yield* screen.print(goOn)
+      return yield* agent.prompt(goOn)
+    })
+    const lines = converse(agent, options.root, speaking)
+    const talk = Effect.gen(function*() {
+      const end = yield* first
+      yield* caughtUp
+      if (screen.interactive && (options.conversation || end?.reason === "interrupted")) yield* lines
+    })
+    yield* Effect.raceFirst(talk, Deferred.await(exit))
     yield* agent.interrupt
-    yield* shown
+    yield* caughtUp
 
     const events = yield* Stream.runCollect(sessions.read(session.id))
     yield* report(events, options)
     return session.view().get(TurnProjection).end?.reason === "completed"
   }))
 
+/** What is said for the person when a stopped turn is resumed without a task. */
+const goOn = "Go on with the task."
+
 /** Shows what happens, and returns an effect that waits until everything so far has been shown. */
-const follow = (agent: AgentHandle) =>
+const follow = (agent: AgentHandle, speaking: Semaphore.Semaphore) =>
   Effect.gen(function*() {
     const view = yield* ProgressView.make()
     const progress = progressOf(yield* ToolCatalog)
-    let seen = -1
+    let seen = agent.session.view().length - 1
     yield* Effect.forkScoped(
       Stream.runForEach(agent.events, (event) =>
-        Effect.gen(function*() {
+        speaking.withPermit(Effect.gen(function*() {
           for (const item of progress(event)) yield* view.show(item)
           if ("seq" in event) seen = event.seq
-        })),
+        }))),
       { startImmediately: true }
     )
-    const last = agent.session.view().length - 1
-    seen = last
     return Effect.gen(function*() {
-      while (seen < agent.session.view().length - 1) yield* Effect.sleep("5 millis")
+      const last = agent.session.view().length - 1
+      while (seen < last) yield* Effect.sleep("5 millis")
     })
   })
 
 /** Reads lines until the person leaves: messages and commands, also while a turn runs. */
-const converse = (agent: AgentHandle, root: string) =>
+const converse = (agent: AgentHandle, root: string, speaking: Semaphore.Semaphore) =>
   Effect.gen(function*() {
     const screen = yield* Screen
     const plan = yield* PlanMode
@@ -98,8 +111,11 @@ const converse = (agent: AgentHandle, root: string) =>
     while (true) {
       const line = yield* readLine({ label, history })
       if (line.trim() === "") continue
-      const reply = yield* Effect.catchTag(agent.command(line), "UnknownCommand", (error) => Effect.succeed(error.message))
-      if (reply !== undefined) yield* screen.print(reply)
+      // What a command answers stands before what comes of it.
+      yield* speaking.withPermit(Effect.gen(function*() {
+        const reply = yield* Effect.catchTag(agent.command(line), "UnknownCommand", (error) => Effect.succeed(error.message))
+        if (reply !== undefined) yield* screen.print(reply)
+      }))
     }
   }).pipe(Effect.catchTag("InputClosed", () => Effect.void))
 
@@ -110,8 +126,8 @@ const report = (events: ReadonlyArray<SessionEvent>, options: Work) =>
     const section = (title: string, lines: ReadonlyArray<string>) =>
       lines.length === 0 ? Effect.void : screen.print(["", style.bold(title), "", ...lines].join("\n"))
     const patch = yield* changes(options.root)
-    yield* section("What changed", patch === "" ? [] : Format.diff(patch.trimEnd(), { style }))
-    yield* section("The journal", timeline(events))
-    yield* section("The requests, in tokens", requestTable(events))
+    yield* section("What changed in the folder", patch === "" ? [] : Format.diff(patch.trimEnd(), { style }))
+    yield* section("The journal: every fact of the session, in order", timeline(events))
+    yield* section("The requests, in tokens: what the provider had in its cache, and what it read anew", requestTable(events))
     yield* screen.print(["", style.dim(`Go on with this session: ${options.resumeLine}`)].join("\n"))
   })

@@ -8,9 +8,9 @@ import { NodeRuntime, NodeServices, NodeTerminal } from "@effect/platform-node"
 import { SessionId, Sessions } from "@holdfast/core"
 import { JournalSql } from "@holdfast/journal-sql"
 import { Screen, ScriptedPerson, TerminalInteraction, TerminalUi } from "@holdfast/terminal"
-import { Console, Effect, Layer, Option, Stream } from "effect"
+import { Console, Effect, Layer, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
-import { mkdirSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { app, realApi, standIn } from "./App.ts"
 import { scriptedAnswer } from "./Person.ts"
@@ -27,9 +27,17 @@ const flags = {
   resume: Flag.String("resume").pipe(Flag.withDescription("Go on with this session; \"last\" is the newest one"), Flag.optional),
   list: Flag.Boolean("list").pipe(Flag.withDescription("List the sessions of the journal"), Flag.withDefault(false)),
   plan: Flag.Boolean("plan").pipe(Flag.withDescription("Start in plan mode"), Flag.withDefault(false)),
+  chat: Flag.Boolean("chat").pipe(
+    Flag.withDescription("Talk with the agent instead of giving it one task (always so with the real API)"),
+    Flag.withDefault(false)
+  ),
   local: Flag.Boolean("local").pipe(
     Flag.withDescription("Use the stand-in even if DEEPSEEK_API_KEY is set"),
     Flag.withDefault(false)
+  ),
+  record: Flag.String("record").pipe(
+    Flag.withDescription("Append the body of each request that the stand-in gets to this file"),
+    Flag.optional
   )
 }
 
@@ -40,48 +48,57 @@ interface Options {
   readonly resume: Option.Option<string>
   readonly list: boolean
   readonly plan: boolean
+  readonly chat: boolean
   readonly local: boolean
+  readonly record: Option.Option<string>
 }
+
+/** What was asked for cannot be done; the message says why. */
+class CannotStart extends Schema.TaggedError<CannotStart>()("CannotStart", { message: Schema.String }) {}
 
 const newId = () => `demo-${Date.now().toString(36)}`
 
 /** The session to work on: a stored one, or a new one in the given folder or in a new project. */
-const choose = (options: Options, real: boolean) =>
+const choose = (options: Options, settings: { readonly real: boolean; readonly interactive: boolean }) =>
   Effect.gen(function*() {
     const sessions = yield* Sessions
     const journal = resolve(options.journal)
-    const line = (id: string) => `npx -y pnpm@12.21.0 demo --journal ${options.journal} --resume ${id}`
     const task = Option.getOrUndefined(options.task)
+    const conversation = settings.interactive && (settings.real || options.chat)
+    const common = (id: SessionId, root: string) => ({
+      session: id,
+      root,
+      plan: options.plan,
+      conversation,
+      resumeLine: `npx -y pnpm@12.21.0 demo --journal ${options.journal} --resume ${id}${options.chat ? " --chat" : ""}`
+    })
     if (Option.isSome(options.resume)) {
       const listed = yield* sessions.list
-      const id = options.resume.value === "last" ? listed[0]?.session : SessionId.make(options.resume.value)
-      if (id === undefined) return yield* Effect.fail(new Error(`There is no session in ${journal}`))
-      const first = yield* Stream.runHead(sessions.read(id))
-      const created = Option.getOrUndefined(first)
-      const root = created?.type === "session/created" ? created.data.cwd : undefined
-      const chosen: Work = {
-        session: id,
-        root: root ?? process.cwd(),
-        task,
-        create: false,
-        plan: options.plan,
-        conversation: real,
-        resumeLine: line(id)
+      const wanted = options.resume.value
+      const id = wanted === "last" ? listed[0]?.session : listed.find(({ session }) => session === wanted)?.session
+      if (id === undefined) {
+        return yield* new CannotStart({
+          message: listed.length === 0
+            ? `There are no sessions in ${journal}.`
+            : `There is no session "${wanted}" in ${journal}; --list shows those that there are.`
+        })
       }
+      const created = Option.getOrUndefined(yield* Stream.runHead(sessions.read(id)))
+      const root = (created?.type === "session/created" ? created.data.cwd : undefined) ?? process.cwd()
+      if (!existsSync(root)) {
+        return yield* new CannotStart({ message: `The folder of session "${id}" is not there any more: ${root}` })
+      }
+      const chosen: Work = { ...common(id, root), task, create: false }
       return chosen
     }
     const root = Option.isSome(options.cwd) ? resolve(options.cwd.value) : yield* makeProject
-    const id = SessionId.make(newId())
-    const ownTask = real && (Option.isSome(options.cwd) || task !== undefined)
-    return {
-      session: id,
-      root,
+    const ownTask = (conversation && options.chat) || (settings.real && Option.isSome(options.cwd))
+    const chosen: Work = {
+      ...common(SessionId.make(newId()), root),
       task: task ?? (ownTask ? undefined : defaultTask),
-      create: true,
-      plan: options.plan,
-      conversation: real,
-      resumeLine: line(id)
-    } satisfies Work
+      create: true
+    }
+    return chosen
   })
 
 const list = Effect.gen(function*() {
@@ -100,26 +117,39 @@ const run = (options: Options) => {
   return Effect.gen(function*() {
     if (options.list) return yield* list
     const { interactive } = yield* Screen
-    const target = yield* choose(options, real)
-    yield* Console.log(
-      `${real ? "DeepSeek API" : "Local stand-in for the DeepSeek API"}, session ${target.session}, folder ${target.root}` +
-        (interactive ? "" : "\nNo terminal to ask: a scripted person answers, first with feedback, then with approval.") +
-        (target.task === undefined ? "" : `\nTask: ${target.task}`)
-    )
+    const target = yield* choose(options, { real, interactive })
+    const facts = [
+      ["model", real ? "the DeepSeek API" : "a local stand-in for the DeepSeek API: real requests, a scripted model, no key"],
+      ["folder", target.root],
+      ["session", target.session],
+      ["person", interactive ? "you" : "no terminal, so a script answers: first with feedback, then with consent"],
+      ...(target.task === undefined ? [] : [["task", target.task]])
+    ] as const
+    yield* Console.log(`${facts.map(([name, text]) => `${name.padEnd(9)}${text}`).join("\n")}\n`)
     const person = interactive ? TerminalInteraction.layer() : ScriptedPerson.layer(scriptedAnswer)
-    const model = real ? realApi : standIn({ slow: interactive })
+    const record = Option.getOrUndefined(options.record)
+    const model = real ? realApi : standIn({ slow: interactive, ...(record === undefined ? {} : { record }) })
     const completed = yield* work(target).pipe(
       Effect.provide(app({ root: target.root, artifacts: `${file}.artifacts` }).pipe(
         Layer.provide(Layer.mergeAll(model, person))
       ))
     )
     if (!completed && !interactive) process.exitCode = 1
-  }).pipe(Effect.provide(sessions), Effect.provide(TerminalUi.layer.pipe(Layer.provide(NodeTerminal.layer))))
+  }).pipe(
+    // Every failure has a message for people; where it arose in the code helps nobody here.
+    Effect.catch((error) =>
+      Effect.andThen(Console.error(error.message), Effect.sync(() => void (process.exitCode = 1)))
+    ),
+    Effect.provide(sessions),
+    Effect.provide(TerminalUi.layer.pipe(Layer.provide(NodeTerminal.layer)))
+  )
 }
 
 const command = Command.make("demo", flags, run).pipe(
   Command.withDescription("Plan, approve, build: an agent that plans first, asks, and then changes things")
 )
 
-Command.run(command, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+// Whoever closes the pipe, as `head` does, has read enough.
+process.stdout.on("error", () => process.exit(0))
 
+Command.run(command, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -14,6 +14,8 @@ export type ProgressEvent =
   & (
     | { readonly _tag: "Thinking"; readonly text: string }
     | { readonly _tag: "Text"; readonly text: string }
+    /** The reply is complete: an unfinished line of it is finished, so that what comes next stands below. */
+    | { readonly _tag: "ReplyEnded" }
     | { readonly _tag: "ToolStarted"; readonly title: string }
     | { readonly _tag: "ToolFinished"; readonly title: string; readonly outcome: ToolResult; readonly summary: string }
     | { readonly _tag: "Waiting"; readonly title: string; readonly asker: string }
@@ -105,6 +107,7 @@ const advance = (
 
   const style = options.style ?? plainStyle
   const [closed, rows] = close(state, options)
+  if (event._tag === "ReplyEnded") return [closed, rows]
   const say = (text: string, paint: (row: string) => string, change: Partial<ProgressState> = {}) => {
     const line = prefix(from) + text
     const wrapped = options.columns === undefined ? [line] : wrapLine(line, options.columns - 1)

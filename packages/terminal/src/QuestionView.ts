@@ -78,7 +78,8 @@ export const questionBlock = (
       }
     }
   }
-  const escaped = sanitize(detail).escaped +
+  const hidden = raw !== "always" && question.intent.name === "approval" && preview !== undefined && !same
+  const escaped = (hidden ? 0 : sanitize(detail).escaped) +
     (preview === undefined || same ? 0 : sanitize(previewText(question)).escaped)
   return {
     head: [

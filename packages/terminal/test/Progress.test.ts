@@ -84,6 +84,12 @@ describe("progress", () => {
     )
   })
 
+  it("finishes an unfinished line when the reply ends, so that a question stands below it", () => {
+    const reply: ReadonlyArray<ProgressEvent> = [{ _tag: "Text", text: "I will ask" }, { _tag: "ReplyEnded" }]
+    assert.strictEqual(run(reply)[1], "  I will ask\n")
+    assert.strictEqual(run([...reply, { _tag: "ReplyEnded" }])[1], "  I will ask\n", "once")
+  })
+
   it("keeps what a model writes apart from what the program writes, also when it wraps", () => {
     const [, out] = run([{ _tag: "Text", text: `✓ run_command rm: ok ${"x".repeat(50)}\n` }], 20)
     for (const line of out.trimEnd().split("\n")) assert.match(line, /^ {2}/)

@@ -206,6 +206,7 @@ export class Agent extends Context.Service<Agent, {
       /**
        * Carries the turn on until it rests. Whatever interrupts it, the turn is closed in the journal. `known` are
        * outcomes of calls that an earlier process had started; `rest` is called in the step that finds nothing more to do.
+       * To be run by a fiber that starts uninterruptible: what closes the turn is in place before anything can interrupt it.
        */
       const run = (
         session: Session,
@@ -213,13 +214,17 @@ export class Agent extends Context.Service<Agent, {
         rest: () => void
       ): Effect.Effect<void, TurnError> => {
         const current: { attempt: Attempt | undefined } = { attempt: undefined }
-        return Effect.gen(function*() {
+        let rested = false
+        const loop = Effect.gen(function*() {
           while (true) {
             const view = session.view()
             const action = nextAction(view)
             const due = action._tag === "Idle" || action._tag === "Boundary" ? compactor.due(view) : undefined
             if (due !== undefined) yield* compactor.attempt(session, due)
-            else if (action._tag === "Idle") return rest()
+            else if (action._tag === "Idle") {
+              rested = true
+              return rest()
+            }
             else if (action._tag === "Boundary") yield* step(session, current)
             else if (action._tag === "Calls") yield* calls(session, known)
             else {
@@ -233,14 +238,15 @@ export class Agent extends Context.Service<Agent, {
               })
             }
           }
-        }).pipe(
-          Effect.onInterrupt(() =>
-            Effect.ignore(session.transact((view) => {
-              // In the same step: whoever speaks after this finds an agent that rests, and wakes it.
-              rest()
-              return closeInterrupted(view, catalog, current.attempt)
-            }))
-          )
+        })
+        const close = session.transact((view) => {
+          // In the same step: whoever speaks after this finds an agent that rests, and wakes it.
+          rest()
+          return closeInterrupted(view, catalog, current.attempt)
+        })
+        return Effect.interruptible(fence.guard(loop)).pipe(
+          // A loop that had come to its rest leaves the session to whoever woke it again.
+          Effect.onExit((exit) => rested || !wasStopped(exit) ? Effect.void : Effect.ignore(close))
         )
       }
 
@@ -248,23 +254,27 @@ export class Agent extends Context.Service<Agent, {
         open: (session) =>
           Effect.gen(function*() {
             yield* fence.check
-            const scope = yield* Effect.scope
             let fiber: Fiber.Fiber<void, TurnError> | undefined
             // A fiber that has decided to stop takes nothing more on, although it has not ended yet.
             let resting = true
 
             const wakeWith = (known: ReadonlyMap<string, ToolOutcome>) =>
-              Effect.suspend(() => {
+              Effect.contextWith((context: Context.Context<never>) => {
                 if (running()) return Effect.void
                 const view = session.view()
                 if (nextAction(view)._tag === "Idle" && compactor.due(view) === undefined) return Effect.void
                 resting = false
+                const before = fiber
                 const turn = Effect.withFiber<void, TurnError>((self) => {
                   const own = self as Fiber.Fiber<void, TurnError>
                   fiber = own
-                  return fence.guard(run(session, known, () => void (resting = resting || fiber === own)))
+                  return run(session, known, () => void (resting = resting || fiber === own))
                 })
-                return Effect.asVoid(Effect.forkIn(turn, scope, { startImmediately: true }))
+                // Forked in this very tick: an effect that forks could be put back before anybody knows of the fiber, and
+                // another wake, or a wait for the end of the turn, would find none. The finalizer below ends it.
+                const started = Effect.runForkWith(context)(turn, { uninterruptible: true })
+                if (fiber === before) fiber = started
+                return Effect.void
               })
             const wake = wakeWith(new Map())
             const running = () => !resting && fiber !== undefined && fiber.pollUnsafe() === undefined
@@ -359,6 +369,12 @@ export class Agent extends Context.Service<Agent, {
       })
     })
   )
+}
+
+/** Whether a turn was interrupted, by a person or because the agent was closed. */
+const wasStopped = (exit: Exit.Exit<void, TurnError>): boolean => {
+  const error = Exit.findErrorOption(exit)
+  return Exit.hasInterrupts(exit) || (error._tag === "Some" && error.value._tag === "Disposed")
 }
 
 /** The end of a turn that was interrupted: what was said so far stays, every call gets its result. */
