@@ -1,3 +1,7 @@
 export { journalConformance, journalProperties, type RegisterTest } from "./journal/JournalConformance.ts"
 export type { JournalProperty, JournalUnderTest } from "./journal/Property.ts"
 export * from "./ChaosScheduler.ts"
+export { interactionConformance, interactionProperties } from "./interaction/InteractionConformance.ts"
+export { Person, type PersonDriver } from "./interaction/Person.ts"
+export { NotOpen, ProgrammaticPerson, type ProgrammaticPersonOptions } from "./interaction/ProgrammaticPerson.ts"
+export type { InteractionProperty, InteractionUnderTest } from "./interaction/Property.ts"

@@ -162,11 +162,14 @@ export class Sessions extends Context.Service<Sessions, {
           let state = loaded
           let dead: JournalConflict | undefined
           let unsure: ReadonlyArray<StoredEvent> | undefined
-          const view = () => viewOf(() => state, parent)
+          // One view for each state: whoever asks often between two batches pays for a field access.
+          let current = viewOf(() => state, parent)
+          const view = () => current
 
           const take = (events: ReadonlyArray<AnyEvent>) =>
             Effect.suspend(() => {
               for (const event of events) state = SessionState.apply(state, event)
+              current = viewOf(() => state, parent)
               for (const watcher of [...watchers]) watcher()
               return PubSub.publishAll(published, events)
             })
