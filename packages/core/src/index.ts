@@ -74,5 +74,7 @@ export { CHANGED_FACT, type Child, Children, WorkDone } from "./delegation/Child
 export { Delegation } from "./delegation/Delegation.ts"
 export * from "./delegation/DepthLimit.ts"
 export * from "./delegation/Isolation.ts"
+export type { ChildResult } from "./delegation/ChildResult.ts"
+export * from "./delegation/SpawnRefused.ts"
 export * from "./delegation/Subagent.ts"
 export * from "./delegation/TreeLimits.ts"

@@ -9,7 +9,9 @@ import { type InvalidTool, type SignalCall, signalTool, ToolCatalog, type ToolNa
 import { ToolGates } from "../tools/ToolGate.ts"
 import { failedOutcome, refused, type ToolOutcome } from "../tools/ToolOutcome.ts"
 import { authorityGate } from "./Authority.ts"
-import { type ChildResult, type SpawnRefused, Subagent } from "./Subagent.ts"
+import type { ChildResult } from "./ChildResult.ts"
+import type { SpawnRefused } from "./SpawnRefused.ts"
+import { Subagent } from "./Subagent.ts"
 import * as texts from "./texts.ts"
 
 const Parameters = Schema.Struct({

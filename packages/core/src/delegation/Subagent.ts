@@ -5,7 +5,7 @@
  * same gate, attention and journal as everybody, and returns data. How the result is told is the caller's business. A child is a fiber
  * of its parent: interrupting the parent interrupts it and waits for its cleanup.
  */
-import { Context, Duration, Effect, Layer, Option, Schema, type Scope, Semaphore } from "effect"
+import { Context, Effect, Layer, Option, type Scope, Semaphore } from "effect"
 import { Agent, type TurnEnd } from "../agent/Agent.ts"
 import { TurnProjection } from "../agent/Turn.ts"
 import { type Disposed, Fence } from "../Fence.ts"
@@ -30,43 +30,12 @@ import { authorityOf, childAuthority, defaultGrant } from "./Authority.ts"
 import { Children, childOf, WorkDone } from "./Children.ts"
 import { childCatalog, childSections } from "./ChildParts.ts"
 import { workedFor } from "./Deadline.ts"
-import { childDepth, type DepthExceeded, DepthLimit } from "./DepthLimit.ts"
+import { type ChildResult, fromEvent, statusOf } from "./ChildResult.ts"
+import { childDepth, DepthLimit } from "./DepthLimit.ts"
 import { type IsolatedWorkspace, Isolation, IsolationUnavailable } from "./Isolation.ts"
 import * as texts from "./texts.ts"
-import { treeFull, type TreeLimitReached, TreeLimits } from "./TreeLimits.ts"
-
-/** There is no declared agent of that name. */
-export class UnknownAgent extends Schema.TaggedError<UnknownAgent>()("UnknownAgent", {
-  name: Schema.String,
-  known: Schema.Array(Schema.String)
-}) {
-  override get message() {
-    return `There is no agent "${this.name}"; known: ${this.known.join(", ") || "none"}`
-  }
-}
-
-/** The child that is to go on works already, for somebody else. */
-export class ChildBusy extends Schema.TaggedError<ChildBusy>()("ChildBusy", { child: SessionId }) {
-  override get message() {
-    return `The child ${this.child} is at work already`
-  }
-}
-
-/** The session that is to go on was not spawned by this parent. */
-export class NotAChild extends Schema.TaggedError<NotAChild>()("NotAChild", { child: Schema.String }) {
-  override get message() {
-    return `The session ${this.child} is not a child of this one`
-  }
-}
-
-/** Why no child was started. */
-export type SpawnRefused =
-  | DepthExceeded
-  | TreeLimitReached
-  | UnknownAgent
-  | ChildBusy
-  | NotAChild
-  | IsolationUnavailable
+import { ChildBusy, NotAChild, type SpawnRefused, UnknownAgent } from "./SpawnRefused.ts"
+import { treeFull, TreeLimits } from "./TreeLimits.ts"
 
 export interface ChildRequest {
   readonly parent: Session
@@ -81,21 +50,6 @@ export interface ChildRequest {
   readonly resume?: string | undefined
   /** A limit of the caller's own on children that work at once. */
   readonly permits?: Semaphore.Semaphore | undefined
-}
-
-/** How a child ended, as data. `ok` is `status === "Completed"`. */
-export interface ChildResult {
-  readonly ok: boolean
-  readonly status: ChildStatus
-  readonly output: string
-  readonly detail: string | undefined
-  readonly session: SessionId
-  readonly label: string
-  readonly usage: TokenUsage
-  readonly gatedCalls: number
-  readonly changed: ReadonlyArray<string>
-  readonly ranCommands: boolean
-  readonly patch: { readonly artifact: string; readonly files: number } | undefined
 }
 
 /** A child at work, for interfaces. */
@@ -381,44 +335,3 @@ const logEnd = (parent: Session, call: string, child: SessionId, status: ChildSt
     })],
     value: undefined
   }))
-
-const fromEvent = (ended: EventData<"child/ended">, label: string): ChildResult => ({
-  ok: ended.status === "Completed",
-  status: ended.status,
-  output: ended.output,
-  detail: ended.detail,
-  session: ended.child,
-  label,
-  usage: ended.usage,
-  gatedCalls: ended.gatedCalls,
-  changed: ended.changed,
-  ranCommands: ended.ranCommands,
-  patch: ended.patch === undefined ? undefined : { artifact: ended.patch, files: ended.changed.length }
-})
-
-/** The status that the end of a child's turn is. Success is never the default. */
-const statusOf = (
-  end: TurnEnd | "deadline" | "interrupted",
-  work: { readonly gated: number; readonly mutated: number },
-  deadline: Duration.Duration
-): { readonly status: ChildStatus; readonly detail: string | undefined } => {
-  if (end === "deadline") return { status: "LimitReached", detail: `it worked for ${Duration.format(deadline)}` }
-  if (end === "interrupted") return { status: "Interrupted", detail: undefined }
-  switch (end.reason) {
-    case "completed":
-      return work.gated > 0 && work.mutated === 0
-        ? { status: "GatedOnly", detail: `${work.gated} calls were refused because plan mode is on (plan_gate)` }
-        : { status: "Completed", detail: work.gated > 0 ? `${work.gated} calls were refused (plan_gate)` : undefined }
-    case "awaiting-user":
-      return { status: "Refused", detail: end.detail }
-    case "interrupted":
-    case "closed":
-      return { status: "Interrupted", detail: end.detail }
-    case "round-limit":
-    case "repeat-limit":
-    case "budget":
-      return { status: "LimitReached", detail: `${end.reason}${end.detail === undefined ? "" : `: ${end.detail}`}` }
-    default:
-      return { status: "Failed", detail: end.detail ?? end.reason }
-  }
-}

@@ -31,7 +31,7 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
     Effect.gen(function*() {
       const question = planReview("# To be withdrawn")
       const asking = yield* stage.ask(question)
-      yield* Fiber.interrupt(asking)
+      yield* stage.withdraw(asking)
       yield* stage.isGone(question)
       yield* stage.stillWorks
     })),
@@ -41,7 +41,7 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       for (let i = 0; i < 5; i++) {
         const question = planReview("# Hardly asked")
         const asking = yield* Effect.forkChild(stage.interaction.ask(question), { startImmediately: i % 2 === 0 })
-        yield* Fiber.interrupt(asking)
+        yield* stage.withdraw(asking)
         yield* stage.isGone(question)
       }
       yield* stage.stillWorks
@@ -51,7 +51,7 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
     Effect.gen(function*() {
       const question = planReview("# Too late")
       const asking = yield* stage.ask(question)
-      yield* Fiber.interrupt(asking)
+      yield* stage.withdraw(asking)
       yield* stage.isGone(question)
       yield* Effect.ignore(stage.person.answer(question.id, choose("approve")))
       const next = planReview("# The next one")
@@ -63,7 +63,7 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
         "an answer to a withdrawn question was taken for one to the next"
       )
       yield* stage.person.answer(next.id, choose("keep"))
-      yield* same(yield* Fiber.join(other), choose("keep"), "the answer to the next one")
+      yield* same(yield* stage.answerTo(other), choose("keep"), "the answer to the next one")
     })),
 
   withProvider("withdrawing one of several leaves the others", test, (stage) =>
@@ -72,11 +72,11 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       const [kept, gone] = [plainQuestion(), plainQuestion()]
       const first = yield* stage.ask(kept)
       const second = yield* stage.ask(gone)
-      yield* Fiber.interrupt(second)
+      yield* stage.withdraw(second)
       yield* stage.isGone(gone)
       yield* same(yield* stage.person.showing, [kept.id], "the other one is shown")
       yield* stage.person.answer(kept.id, choose("a"))
-      yield* same(yield* Fiber.join(first), choose("a"), "and is answered")
+      yield* same(yield* stage.answerTo(first), choose("a"), "and is answered")
     })),
 
   withProvider("when the person cannot be reached any more, every ask is a typed refusal", test, (stage) =>
@@ -86,9 +86,10 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       const question = planReview("# Nobody is there")
       const asking = yield* stage.ask(question)
       yield* leave
-      const open = ending(yield* Fiber.await(asking))
+      const open = ending(yield* stage.endOf(asking))
       yield* holds(refusals.includes(open), `the open question ended with ${open}`)
-      const later = ending(yield* Effect.exit(stage.interaction.ask(planReview("# Nobody at all"))))
+      const after = yield* Effect.forkChild(stage.interaction.ask(planReview("# Nobody at all")), { startImmediately: true })
+      const later = ending(yield* stage.endOf(after))
       yield* holds(refusals.includes(later), `a question after that ended with ${later}`)
     })),
 
@@ -97,7 +98,7 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(test.layer, scope)
-      const { ask, interaction } = yield* Effect.provide(
+      const { ask, endOf, interaction, withdraw } = yield* Effect.provide(
         Effect.gen(function*() {
           return stage(test, yield* Interaction, yield* Person)
         }),
@@ -107,13 +108,13 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       yield* Scope.close(scope, Exit.void)
       // Closing is the program's end: an ask may also be left to its own interruption, which must then work.
       yield* Effect.raceFirst(Fiber.await(asking), Effect.sleep("1 second"))
-      yield* Fiber.interrupt(asking)
-      const end = ending(yield* Fiber.await(asking))
+      yield* withdraw(asking)
+      const end = ending(yield* endOf(asking))
       yield* holds(end === "an interruption" || refusals.includes(end), `the open question ended with ${end}`)
       const late = yield* Effect.forkChild(interaction.ask(planReview("# After the close")), { startImmediately: true })
       yield* Effect.raceFirst(Fiber.await(late), Effect.sleep("1 second"))
-      yield* Fiber.interrupt(late)
-      const after = ending(yield* Fiber.await(late))
+      yield* withdraw(late)
+      const after = ending(yield* endOf(late))
       yield* holds(after === "an interruption" || refusals.includes(after), `a question after the close ended with ${after}`)
     })
   )

@@ -1,7 +1,7 @@
 /** What a conformance test of an interaction provider is made of. */
 import { type Answer, Interaction, type Question, SessionId } from "@holdfast/core"
-import { Clock, Duration, Effect, Fiber, type Layer } from "effect"
-import type { AssertionError } from "node:assert"
+import { Clock, Duration, Effect, type Exit, Fiber, type Layer } from "effect"
+import { AssertionError } from "node:assert"
 import { holds, property } from "../journal/Property.ts"
 import { Person, type PersonDriver } from "./Person.ts"
 
@@ -32,6 +32,12 @@ export interface Stage {
   readonly person: PersonDriver
   /** Asks, and returns when the person can see it. */
   readonly ask: (question: Question) => Effect.Effect<Asking, unknown>
+  /** The answer that an ask came to. */
+  readonly answerTo: (asking: Asking) => Effect.Effect<Answer, unknown>
+  /** How an ask ended. */
+  readonly endOf: (asking: Asking) => Effect.Effect<Exit.Exit<Answer, unknown>, unknown>
+  /** Interrupts an ask and waits for that. */
+  readonly withdraw: (asking: Asking) => Effect.Effect<void, unknown>
   /** Waits until something holds. */
   readonly until: (what: string, check: Effect.Effect<boolean, unknown>) => Effect.Effect<void, unknown>
   readonly isShown: (question: Question) => Effect.Effect<boolean, unknown>
@@ -57,6 +63,12 @@ export const stage = (
         yield* Effect.sleep("10 millis")
       }
     })
+  const inTime = <A, E>(what: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E | AssertionError> =>
+    Effect.timeoutOrElse(effect, {
+      duration: patience,
+      orElse: () => Effect.fail(new AssertionError({ message: `waited in vain for: ${what}` }))
+    })
+  const answerTo: Stage["answerTo"] = (asking) => inTime("an ask to return", Fiber.join(asking))
   const isShown: Stage["isShown"] = (question) => Effect.map(person.showing, (ids) => ids.includes(question.id))
   const ask: Stage["ask"] = (question) =>
     Effect.gen(function*() {
@@ -71,6 +83,9 @@ export const stage = (
     interaction,
     person,
     ask,
+    answerTo,
+    endOf: (asking) => inTime("an ask to end", Fiber.await(asking)),
+    withdraw: (asking) => inTime("an interrupted ask to end", Fiber.interrupt(asking)),
     until,
     isShown,
     isGone: (question) =>
@@ -80,7 +95,7 @@ export const stage = (
       const asking = yield* ask(question)
       const answer: Answer = { _tag: "Answered", selected: ["b"] }
       yield* person.answer(question.id, answer)
-      const got = yield* Fiber.join(asking)
+      const got = yield* answerTo(asking)
       yield* holds(JSON.stringify(got) === JSON.stringify(answer), `the next question was answered ${JSON.stringify(got)}`)
     })
   }

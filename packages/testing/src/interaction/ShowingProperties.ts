@@ -1,6 +1,6 @@
 /** That a person is shown everything that they decide about. */
 import { dismiss, type Question } from "@holdfast/core"
-import { Effect, Fiber } from "effect"
+import { Effect } from "effect"
 import {
   freshId,
   holds,
@@ -13,7 +13,7 @@ import {
   withProvider
 } from "./Property.ts"
 
-const shows = ({ ask, person }: Stage, question: Question, parts: ReadonlyArray<string>) =>
+const shows = ({ answerTo, ask, person }: Stage, question: Question, parts: ReadonlyArray<string>) =>
   Effect.gen(function*() {
     const asking = yield* ask(question)
     const text = yield* person.read(question.id)
@@ -25,7 +25,7 @@ const shows = ({ ask, person }: Stage, question: Question, parts: ReadonlyArray<
       )
     }
     yield* person.answer(question.id, dismiss)
-    yield* Fiber.join(asking)
+    yield* answerTo(asking)
   })
 
 /** Whole characters of many scripts, none of which acts on anything. */
@@ -92,7 +92,7 @@ export const showingProperties = (test: InteractionUnderTest): ReadonlyArray<Int
 
   withProvider("no question, however odd, is a defect or hangs", test, (stage) =>
     Effect.gen(function*() {
-      const { ask, interaction, person } = stage
+      const { answerTo, ask, interaction, person } = stage
       const odd: ReadonlyArray<Partial<Question>> = [
         { detail: "" },
         { options: [], allowText: true },
@@ -106,13 +106,13 @@ export const showingProperties = (test: InteractionUnderTest): ReadonlyArray<Int
         const question = plainQuestion(over)
         const asking = yield* ask(question)
         yield* person.answer(question.id, dismiss)
-        yield* same(yield* Fiber.join(asking), dismiss, JSON.stringify(over).slice(0, 100))
+        yield* same(yield* answerTo(asking), dismiss, JSON.stringify(over).slice(0, 100))
       }
       const strange = freshId() + "/../a b:*?\u00e9"
       const question = plainQuestion({ id: strange, title: `Strange (${strange})` })
       const asking = yield* Effect.forkChild(interaction.ask(question), { startImmediately: true })
       yield* stage.until("a question with a strange id", stage.isShown(question))
       yield* person.answer(strange, dismiss)
-      yield* same(yield* Fiber.join(asking), dismiss, "a strange id")
+      yield* same(yield* answerTo(asking), dismiss, "a strange id")
     }))
 ]
