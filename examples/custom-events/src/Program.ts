@@ -25,8 +25,7 @@ export const program = (notes: Array<string>, say: (line: string) => Effect.Effe
           const last = events.findLast((event) => event.type === "message/assistant")
           yield* say(`> ${text}\n  ${last?.type === "message/assistant" ? last.data.text : ""}`)
         })
-      const command = (line: string) =>
-        Effect.flatMap(agent.command(line), (said) => say(`> ${line}\n  ${said ?? ""}`))
+      const command = (line: string) => Effect.flatMap(agent.command(line), (said) => say(`> ${line}\n  ${said ?? ""}`))
       return { agent, answer, command }
     })
 

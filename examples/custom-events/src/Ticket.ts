@@ -13,7 +13,7 @@ import { Tool, Toolkit } from "effect/ai"
  * brings such events up to date when they are read, the journal stays as it is. A program that does not know this type must not
  * open the session, because it would not keep the rule: `required`.
  */
-export const TicketEvent = SessionEvent.extend({
+const TicketEvent = SessionEvent.extend({
   type: "x-ticket",
   schema: Schema.Struct({ id: Schema.NullOr(Schema.String), owner: Schema.String }),
   unknown: "required",
@@ -64,7 +64,11 @@ const hook = ToolHooks.add({
     Effect.sync(() => {
       const ticket = view.get(OpenTicket)
       if (safety === "read" || ticket === undefined || outcome.outcome !== "ok") return undefined
-      return { ...outcome, content: `${outcome.content} [${ticket.id}]`, facts: { ...outcome.facts, ticket: ticket.id } }
+      return {
+        ...outcome,
+        content: `${outcome.content} [${ticket.id}]`,
+        facts: { ...outcome.facts, ticket: ticket.id }
+      }
     })
 })
 

@@ -40,6 +40,7 @@ export {
 } from "./model/ModelRequest.ts"
 export * from "./model/ModelTransport.ts"
 export * from "./model/PromptSection.ts"
+export { type RebuiltRequest, rebuildRequests } from "./model/Rebuild.ts"
 export * from "./model/RetryPolicy.ts"
 export * from "./model/Usage.ts"
 export * from "./plan/PlanGate.ts"

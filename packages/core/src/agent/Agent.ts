@@ -224,8 +224,7 @@ export class Agent extends Context.Service<Agent, {
             else if (action._tag === "Idle") {
               rested = true
               return rest()
-            }
-            else if (action._tag === "Boundary") yield* step(session, current)
+            } else if (action._tag === "Boundary") yield* step(session, current)
             else if (action._tag === "Calls") yield* calls(session, known)
             else {
               // Decided again under the lock: a message may have come in the meantime.

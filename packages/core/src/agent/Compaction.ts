@@ -91,7 +91,9 @@ export const contextLengthEnd = (
   limits: Limits
 ): { readonly reason: "context-length" | "compaction-failed"; readonly detail?: string } | undefined => {
   const { failures, madeRoomFor } = view.get(CompactionProjection)
-  if (limits === undefined || madeRoomFor === view.get(TurnProjection).step || !canCompact(view, limits, "context-length")) {
+  if (
+    limits === undefined || madeRoomFor === view.get(TurnProjection).step || !canCompact(view, limits, "context-length")
+  ) {
     return { reason: "context-length" }
   }
   return failures < COMPACTION_TRIES

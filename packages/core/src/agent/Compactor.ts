@@ -102,13 +102,14 @@ export const compactAndWait = (agent: {
     const event = SessionEvent.event("compaction/requested", { by: "user" })
     return { events: wanted ? due : [...due, event], value: true }
   })
-  const unwish = Effect.suspend(() =>
-    session.view().get(TurnProjection).phase === "idle"
-      ? agent.interrupt
-      : Effect.ignore(session.transact((view) => ({
-        events: view.get(CompactionProjection).open === undefined ? interruptCompaction(view) : [],
-        value: undefined
-      })))
+  const resting = () => session.view().get(TurnProjection).phase === "idle"
+  // At rest nothing else waits for the request, so it is interrupted; in a turn one that was sent may still be of use.
+  const unwish = Effect.suspend(() => resting() ? agent.interrupt : Effect.void).pipe(
+    Effect.andThen(session.transact((view) => ({
+      events: view.get(CompactionProjection).open === undefined ? interruptCompaction(view) : [],
+      value: undefined
+    }))),
+    Effect.ignore
   )
   return Effect.gen(function*() {
     if (!(yield* wish)) return { outcome: "nothing-to-replace" } as const

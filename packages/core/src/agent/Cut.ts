@@ -57,7 +57,7 @@ export const findCut = (messages: ReadonlyArray<Message>, options: CutOptions): 
   )
   let cut = answered
   let kept = 0
-  for (const start of starts.filter((position) => position < answered).reverse()) {
+  for (const start of starts.filter((position) => position < answered).toReversed()) {
     kept += sizeOf(messages.slice(start, cut))
     if (kept > keep) break
     cut = start

@@ -216,14 +216,8 @@ export class Sessions extends Context.Service<Sessions, {
             id,
             view,
             skipped: loaded.skipped,
-            transact: (decide) =>
-              Effect.uninterruptibleMask((restore) =>
-                Effect.acquireUseRelease(
-                  restore(lock.take(1)),
-                  () => sessionFence.commit(write(decide)),
-                  () => lock.release(1)
-                )
-              ),
+            // `withPermit` and not an interruptible `take`: that one can be interrupted after it has got the permit.
+            transact: (decide) => lock.withPermit(sessionFence.commit(write(decide))),
             until: (predicate) =>
               Effect.callback<void>((resume) => {
                 const check = () => {

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { ChaosScheduler, type Dice } from "../../../testing/src/ChaosScheduler.ts"
 import { type AgentHandle, foldPlanMode, PlanProjection } from "../../src/index.ts"
-import { foldsAgree, guidanceIsTrue, logIsSound } from "../support/Checks.ts"
+import { foldsAgree, logIsSound, requestsFollow } from "../support/Checks.ts"
 import { type Life, life, randomUser } from "../support/Life.ts"
 import { type Storage, storage } from "../support/Storage.ts"
 import { play, playOn, playUntilDeath, startChild } from "../support/Story.ts"
@@ -41,8 +41,7 @@ const onOneSession = (dice: Dice, diskFailures?: number) => {
       yield* randomUser(dice, agent, 12)
       yield* isUsable(l, agent, disk)
       isFine(l)
-      // A request whose boundary was not known to be written was never sent.
-      if (diskFailures === undefined) guidanceIsTrue(disk.events(), l.world.model)
+      requestsFollow(disk.events(), l.world.model)
     }))
 }
 

@@ -52,7 +52,9 @@ const approve = (w: ReturnType<typeof make>, agent: AgentHandle) =>
   })
 
 /** What the summariser makes of the plan: nothing, a copy, a copy twice. */
-for (const [name, summary] of [["forgets", "x"], ["copies", `Plan:\n${MARKED}`], ["doubles", MARKED + MARKED]] as const) {
+for (
+  const [name, summary] of [["forgets", "x"], ["copies", `Plan:\n${MARKED}`], ["doubles", MARKED + MARKED]] as const
+) {
   it.live(`case 47, case 48: an approved plan survives a summariser that ${name} it, once and byte for byte`, () => {
     const w = make(inOrder(...planned), () => ({ text: summary }), small)
     return play(w, (agent) =>

@@ -48,27 +48,36 @@ const request = (messages: ReadonlyArray<Message>): ModelRequest => ({
   tail: null
 })
 
-it.effect.prop("case 147: no cut parts a call from its result, on either side", [Arbitrary.schema(Shape)], ([shape]) =>
-  Effect.sync(() => {
-    const messages = history(shape)
-    const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: shape.halvings, worth: 0 })
-    if (cut === undefined) return
-    assert.isTrue(units(messages).includes(cut) || cut === messages.length)
-    assert.deepStrictEqual(unpaired(request(messages.slice(0, cut))), [])
-    assert.deepStrictEqual(unpaired(request([user("summary", true), ...messages.slice(cut)])), [])
-    // Messages that nobody has answered stay, and what is replaced is more than an earlier summary.
-    assert.isAtMost(cut, messages.length - shape.waiting)
-    assert.isAbove(cut, shape.summary ? 1 : 0)
-  }), { arbitrary: { runs: 500 } })
+it.effect.prop(
+  "case 147: no cut parts a call from its result, on either side",
+  [Arbitrary.schema(Shape)],
+  ([shape]) =>
+    Effect.sync(() => {
+      const messages = history(shape)
+      const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: shape.halvings, worth: 0 })
+      if (cut === undefined) return
+      assert.isTrue(units(messages).includes(cut) || cut === messages.length)
+      assert.deepStrictEqual(unpaired(request(messages.slice(0, cut))), [])
+      assert.deepStrictEqual(unpaired(request([user("summary", true), ...messages.slice(cut)])), [])
+      // Messages that nobody has answered stay, and what is replaced is more than an earlier summary.
+      assert.isAtMost(cut, messages.length - shape.waiting)
+      assert.isAbove(cut, shape.summary ? 1 : 0)
+    }),
+  { arbitrary: { runs: 500 } }
+)
 
-it.effect.prop("what stays has at most the tokens that may stay", [Arbitrary.schema(Shape)], ([shape]) =>
-  Effect.sync(() => {
-    const messages = history({ ...shape, waiting: 0 })
-    const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: 0, worth: 0 })
-    if (cut === undefined) return
-    const kept = messages.slice(cut).reduce((sum, message) => sum + estimateTokens(message), 0)
-    assert.isAtMost(kept, shape.keep)
-  }))
+it.effect.prop(
+  "what stays has at most the tokens that may stay",
+  [Arbitrary.schema(Shape)],
+  ([shape]) =>
+    Effect.sync(() => {
+      const messages = history({ ...shape, waiting: 0 })
+      const cut = findCut(messages, { keepTokens: shape.keep, keepShare: 1, halvings: 0, worth: 0 })
+      if (cut === undefined) return
+      const kept = messages.slice(cut).reduce((sum, message) => sum + estimateTokens(message), 0)
+      assert.isAtMost(kept, shape.keep)
+    })
+)
 
 it("a request that was too long is tried with half as much, and half of that", () => {
   const messages = Array.from({ length: 8 }, (_, n) => unit(n, 1, 400)).flat()

@@ -59,33 +59,41 @@ it.live("PM R2, case 46: a fork at every event is refused, or has the state of e
     const closed = new Set(closedBoundaries(events))
     assert.isAbove(closed.size, 5)
     const before = JSON.stringify(disk.stored())
-    yield* within(w, Effect.forEach(events, ({ seq }) =>
-      Effect.gen(function*() {
-        const fork = yield* Fork
-        const sessions = yield* Sessions
-        const exit = yield* Effect.exit(fork.fork(id, { at: seq, id: SessionId.make(`fork-${seq}`) }))
-        if (!closed.has(seq)) {
-          const error = Exit.findErrorOption(exit)
-          if (error._tag === "None" || error.value._tag !== "ForkInsideStep") return assert.fail(`event ${seq} is inside`)
+    yield* within(
+      w,
+      Effect.forEach(events, ({ seq }) =>
+        Effect.gen(function*() {
+          const fork = yield* Fork
+          const sessions = yield* Sessions
+          const exit = yield* Effect.exit(fork.fork(id, { at: seq, id: SessionId.make(`fork-${seq}`) }))
+          if (!closed.has(seq)) {
+            const error = Exit.findErrorOption(exit)
+            if (error._tag === "None" || error.value._tag !== "ForkInsideStep") {
+              return assert.fail(`event ${seq} is inside`)
+            }
+            assert.deepStrictEqual(
+              [error.value.at, error.value.nearest],
+              [seq, Math.max(...[...closed].filter((n) => n < seq))]
+            )
+            return
+          }
+          const session = yield* sessions.open(SessionId.make(`fork-${seq}`))
+          const prefix = events.slice(0, seq + 1)
+          const expected = viewOf(prefix)
+          const view = session.view()
           assert.deepStrictEqual(
-            [error.value.at, error.value.nearest],
-            [seq, Math.max(...[...closed].filter((n) => n < seq))]
+            foldPlanMode(yield* Stream.runCollect(sessions.read(session.id))),
+            foldPlanMode(prefix)
           )
-          return
-        }
-        const session = yield* sessions.open(SessionId.make(`fork-${seq}`))
-        const prefix = events.slice(0, seq + 1)
-        const expected = viewOf(prefix)
-        const view = session.view()
-        assert.deepStrictEqual(foldPlanMode(yield* Stream.runCollect(sessions.read(session.id))), foldPlanMode(prefix))
-        assert.deepStrictEqual(view.get(HeaderProjection), expected.get(HeaderProjection))
-        assert.deepStrictEqual(view.get(Usage), expected.get(Usage))
-        assert.deepStrictEqual(view.get(Approvals), expected.get(Approvals))
-        assert.deepStrictEqual(view.get(History).toArray(), expected.get(History).toArray())
-        assert.deepStrictEqual(view.get(SessionInfo).origin, { session: id, seq })
-        assert.deepStrictEqual(view.get(OpenAsks).size, 0)
-        assert.deepStrictEqual(view.length, seq + 1)
-      }).pipe(Effect.scoped), { discard: true }))
+          assert.deepStrictEqual(view.get(HeaderProjection), expected.get(HeaderProjection))
+          assert.deepStrictEqual(view.get(Usage), expected.get(Usage))
+          assert.deepStrictEqual(view.get(Approvals), expected.get(Approvals))
+          assert.deepStrictEqual(view.get(History).toArray(), expected.get(History).toArray())
+          assert.deepStrictEqual(view.get(SessionInfo).origin, { session: id, seq })
+          assert.deepStrictEqual(view.get(OpenAsks).size, 0)
+          assert.deepStrictEqual(view.length, seq + 1)
+        }).pipe(Effect.scoped), { discard: true })
+    )
     assert.deepStrictEqual(JSON.stringify(disk.stored()), before, "the source is as it was")
   })
 })
@@ -143,14 +151,17 @@ it.live("a fork between two steps of an open turn goes on with it, or is closed 
   return Effect.gen(function*() {
     yield* run
     const at = ofType(disk.events(), "tool/result")[1]!.seq
-    const turns = yield* within(w, Effect.gen(function*() {
-      const fork = yield* Fork
-      yield* fork.fork(id, { at, id: SessionId.make("on") })
-      yield* fork.fork(id, { at, id: SessionId.make("anew") })
-      const on = yield* (yield* reopen("on")).resume("continue")
-      const anew = yield* (yield* reopen("anew")).prompt("something else")
-      return [on, anew]
-    }).pipe(Effect.scoped))
+    const turns = yield* within(
+      w,
+      Effect.gen(function*() {
+        const fork = yield* Fork
+        yield* fork.fork(id, { at, id: SessionId.make("on") })
+        yield* fork.fork(id, { at, id: SessionId.make("anew") })
+        const on = yield* (yield* reopen("on")).resume("continue")
+        const anew = yield* (yield* reopen("anew")).prompt("something else")
+        return [on, anew]
+      }).pipe(Effect.scoped)
+    )
     assert.deepStrictEqual(turns.map((turn) => [turn.turn, turn.reason]), [[1, "completed"], [2, "completed"]])
     assert.deepStrictEqual(ofType(disk.events("anew"), "turn/end").map((event) => event.data.reason), [
       "closed",
@@ -201,16 +212,19 @@ it.live("what cannot be forked says why", () => {
   const { run, w } = recorded()
   return Effect.gen(function*() {
     yield* run
-    yield* within(w, Effect.gen(function*() {
-      const fork = yield* Fork
-      const tag = (effect: Effect.Effect<unknown, { readonly _tag: string }>) =>
-        Effect.map(Effect.flip(effect), (error) => error._tag)
-      assert.strictEqual(yield* tag(fork.fork(SessionId.make("nobody"))), "SessionNotFound")
-      assert.strictEqual(yield* tag(fork.fork(id, { at: 9999 })), "ForkOutOfRange")
-      assert.strictEqual(yield* tag(fork.fork(id, { at: -1 })), "ForkOutOfRange")
-      assert.strictEqual(yield* tag(fork.fork(id, { at: 0.5 })), "ForkOutOfRange")
-      assert.strictEqual(yield* tag(fork.fork(id, { id })), "JournalConflict")
-    }))
+    yield* within(
+      w,
+      Effect.gen(function*() {
+        const fork = yield* Fork
+        const tag = (effect: Effect.Effect<unknown, { readonly _tag: string }>) =>
+          Effect.map(Effect.flip(effect), (error) => error._tag)
+        assert.strictEqual(yield* tag(fork.fork(SessionId.make("nobody"))), "SessionNotFound")
+        assert.strictEqual(yield* tag(fork.fork(id, { at: 9999 })), "ForkOutOfRange")
+        assert.strictEqual(yield* tag(fork.fork(id, { at: -1 })), "ForkOutOfRange")
+        assert.strictEqual(yield* tag(fork.fork(id, { at: 0.5 })), "ForkOutOfRange")
+        assert.strictEqual(yield* tag(fork.fork(id, { id })), "JournalConflict")
+      })
+    )
   })
 })
 
@@ -230,7 +244,9 @@ it.effect("case 136: ignorable events of unknown types are copied as they are; o
   return Effect.gen(function*() {
     yield* putInto(foreign({ ignorable: true }))
     const { session } = yield* Fork.use((fork) => fork.fork(id))
-    const copied = yield* Stream.runCollect(Journal.use((journal) => Effect.succeed(journal.read(session))).pipe(Stream.unwrap))
+    const copied = yield* Stream.runCollect(
+      Journal.use((journal) => Effect.succeed(journal.read(session))).pipe(Stream.unwrap)
+    )
     assert.deepStrictEqual(copied[1], { ...foreign({ ignorable: true })[1]!, session })
     yield* Journal.use((journal) => journal.remove(id))
     yield* putInto(foreign({}))

@@ -76,50 +76,55 @@ const randomUser = (dice: Dice, agent: AgentHandle, forked: Array<string>) =>
     yield* agent.interrupt
   })
 
-it.live("whatever prompts, compactions, interruptions and forks meet, every request is whole and every session usable", () =>
-  ChaosScheduler.explore({ runs: RUNS }, (dice) => {
-    const disk = storage()
-    let calm = false
-    const w = world({
-      script: (request) => calm ? { text: "fine" } : isSummaryRequest(request) ? randomSummary(dice) : randomReply(dice),
-      journal: disk.layer,
-      settings: RetryPolicy.layer({ base: "1 millis" }),
-      compaction: { maxPromptTokens: 50, keepTokens: dice.pick([0, 5, 30]) },
-      ...allowAll
-    })
-    return play(w, (agent) =>
-      Effect.gen(function*() {
-        const forked: Array<string> = []
-        const answers = yield* Effect.forkChild(Effect.forever(w.person.answer(choose("approve"))))
-        yield* randomUser(dice, agent, forked)
-        yield* Fiber.interrupt(answers)
-        // Nothing is left over: no question, no wish, no open request.
-        const state = agent.session.view().get(CompactionProjection)
-        assert.deepStrictEqual([state.open, state.wanted], [undefined, undefined])
-        assert.strictEqual(agent.session.view().get(TurnProjection).phase, "idle")
-        assert.strictEqual(agent.session.view().get(OpenAsks).size, 0)
-        calm = true
-        assert.strictEqual((yield* agent.prompt("are you there?")).reason, "completed")
-        assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [])
-        // A request that was interrupted before it was sent is in the log too; the others are there in their order.
-        const logged = rebuilt(disk.events()).map((request) => JSON.stringify(request))
-        let at = 0
-        for (const [n, request] of w.model.requests.entries()) {
-          const found = logged.indexOf(JSON.stringify(request), at)
-          assert.isAtLeast(found, 0, `request ${n} can be rebuilt`)
-          at = found + 1
-        }
-        const called = disk.events().flatMap((event) =>
-          event.type === "message/assistant" ? event.data.calls.map(({ id }) => id) : []
-        )
-        assert.deepStrictEqual(results(disk.events()).map((result) => result.call), called)
-        foldsAgree(agent.session, disk)
-        for (const id of forked) {
-          const fork = yield* reopen(id)
-          assert.strictEqual(fork.session.view().get(OpenAsks).size, 0)
-          assert.strictEqual((yield* fork.prompt("and you?")).reason, "completed")
-          foldsAgree(fork.session, disk)
-        }
-        assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [])
-      }).pipe(Effect.scoped))
-  }), 120_000)
+it.live(
+  "whatever prompts, compactions, interruptions and forks meet, every request is whole and every session usable",
+  () =>
+    ChaosScheduler.explore({ runs: RUNS }, (dice) => {
+      const disk = storage()
+      let calm = false
+      const w = world({
+        script: (request) =>
+          calm ? { text: "fine" } : isSummaryRequest(request) ? randomSummary(dice) : randomReply(dice),
+        journal: disk.layer,
+        settings: RetryPolicy.layer({ base: "1 millis" }),
+        compaction: { maxPromptTokens: 50, keepTokens: dice.pick([0, 5, 30]) },
+        ...allowAll
+      })
+      return play(w, (agent) =>
+        Effect.gen(function*() {
+          const forked: Array<string> = []
+          const answers = yield* Effect.forkChild(Effect.forever(w.person.answer(choose("approve"))))
+          yield* randomUser(dice, agent, forked)
+          yield* Fiber.interrupt(answers)
+          // Nothing is left over: no question, no wish, no open request.
+          const state = agent.session.view().get(CompactionProjection)
+          assert.deepStrictEqual([state.open, state.wanted], [undefined, undefined])
+          assert.strictEqual(agent.session.view().get(TurnProjection).phase, "idle")
+          assert.strictEqual(agent.session.view().get(OpenAsks).size, 0)
+          calm = true
+          assert.strictEqual((yield* agent.prompt("are you there?")).reason, "completed")
+          assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [])
+          // A request that was interrupted before it was sent is in the log too; the others are there in their order.
+          const logged = rebuilt(disk.events()).map((request) => JSON.stringify(request))
+          let at = 0
+          for (const [n, request] of w.model.requests.entries()) {
+            const found = logged.indexOf(JSON.stringify(request), at)
+            assert.isAtLeast(found, 0, `request ${n} can be rebuilt`)
+            at = found + 1
+          }
+          const called = disk.events().flatMap((event) =>
+            event.type === "message/assistant" ? event.data.calls.map(({ id }) => id) : []
+          )
+          assert.deepStrictEqual(results(disk.events()).map((result) => result.call), called)
+          foldsAgree(agent.session, disk)
+          for (const id of forked) {
+            const fork = yield* reopen(id)
+            assert.strictEqual(fork.session.view().get(OpenAsks).size, 0)
+            assert.strictEqual((yield* fork.prompt("and you?")).reason, "completed")
+            foldsAgree(fork.session, disk)
+          }
+          assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [])
+        }).pipe(Effect.scoped))
+    }),
+  120_000
+)

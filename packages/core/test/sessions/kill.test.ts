@@ -69,62 +69,70 @@ const prefixes = (events: ReadonlyArray<StoredEvent>): ReadonlyArray<number> =>
   events.flatMap((event, i) => event.type === "turn/start" || event.type === "session/created" ? [] : [i + 1])
 
 for (const mode of ["continue", "close"] as const satisfies ReadonlyArray<ResumeMode>) {
-  it.live(`case 143: cut at every event and resumed by "${mode}", every call has exactly one result`, () =>
-    Effect.gen(function*() {
-      const original = storage()
-      yield* whole(original)
-      const stored = original.stored()
-      assert.isAbove(stored.length, 40)
-      for (const length of prefixes(stored)) {
-        const disk = truncated(stored, length)
-        const w = place(disk, [{ text: "on" }])
-        yield* playOn(w, (agent) =>
-          Effect.gen(function*() {
-            const started = openCalls(agent.session.view()).filter((item) => item.status === "started")
-            yield* run(w)(agent.resume(mode)).pipe(Effect.catchTag("NothingToResume", () => Effect.void))
-            yield* run(w)(agent.prompt("next"))
-            assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [], `after event ${length - 1}`)
-            exactlyOne(disk.events())
-            const after = new Map(results(disk.events()).map((result) => [result.call, result.outcome]))
-            for (const { record } of started) assert.strictEqual(after.get(record.id), "unknown", record.id)
-          }))
-      }
-    }), 60_000)
+  it.live(
+    `case 143: cut at every event and resumed by "${mode}", every call has exactly one result`,
+    () =>
+      Effect.gen(function*() {
+        const original = storage()
+        yield* whole(original)
+        const stored = original.stored()
+        assert.isAbove(stored.length, 40)
+        for (const length of prefixes(stored)) {
+          const disk = truncated(stored, length)
+          const w = place(disk, [{ text: "on" }])
+          yield* playOn(w, (agent) =>
+            Effect.gen(function*() {
+              const started = openCalls(agent.session.view()).filter((item) => item.status === "started")
+              yield* run(w)(agent.resume(mode)).pipe(Effect.catchTag("NothingToResume", () => Effect.void))
+              yield* run(w)(agent.prompt("next"))
+              assert.deepStrictEqual(w.model.requests.flatMap(unpaired), [], `after event ${length - 1}`)
+              exactlyOne(disk.events())
+              const after = new Map(results(disk.events()).map((result) => [result.call, result.outcome]))
+              for (const { record } of started) assert.strictEqual(after.get(record.id), "unknown", record.id)
+            }))
+        }
+      }),
+    60_000
+  )
 }
 
 for (const death of ["before", "after"] as const satisfies ReadonlyArray<Death>) {
-  it.live(`case 143: killed ${death} every append, and again during the resume, it comes to a good end`, () =>
-    Effect.gen(function*() {
-      const original = storage()
-      yield* whole(original)
-      for (let n = 1; n < original.appends(); n++) {
-        const disk = storage()
-        disk.dieWhen((_, append) => append === n ? death : undefined)
-        const first = place(disk)
-        yield* playUntilDeath(first, disk, (agent) => run(first)(agent.prompt("go")))
-        const disk2 = disk.reborn()
-        disk2.dieWhen((_, append) => append === 1 ? death : undefined)
-        const second = place(disk2, [{ calls: [call("look", "x"), call("look", "y")] }, { text: "on" }])
-        const { stored } = disk
-        const survived = stored().length
-        // It may also end before it dies: then it is the process after it that has nothing to resume.
-        yield* playUntilDeath(second, disk2, (agent) => run(second)(agent.resume("continue")), reopen()).pipe(
-          Effect.catchDefect(() => Effect.void)
-        )
-        const third = place(disk2.reborn(), [{ text: "on" }])
-        yield* playOn(third, (agent) =>
-          Effect.gen(function*() {
-            yield* run(third)(agent.resume("continue")).pipe(Effect.catchTag("NothingToResume", () => Effect.void))
-            yield* run(third)(agent.prompt("next"))
-            assert.deepStrictEqual([...second.model.requests, ...third.model.requests].flatMap(unpaired), [])
-            exactlyOne(disk.events())
-            assert.isAbove(stored().length, survived)
-            // What changes something ran at most once, in whatever process.
-            const changed = [...first.ran, ...second.ran, ...third.ran].filter((what) => what === "change:c")
-            assert.isAtMost(changed.length, 1)
-          }))
-      }
-    }), 60_000)
+  it.live(
+    `case 143: killed ${death} every append, and again during the resume, it comes to a good end`,
+    () =>
+      Effect.gen(function*() {
+        const original = storage()
+        yield* whole(original)
+        for (let n = 1; n < original.appends(); n++) {
+          const disk = storage()
+          disk.dieWhen((_, append) => append === n ? death : undefined)
+          const first = place(disk)
+          yield* playUntilDeath(first, disk, (agent) => run(first)(agent.prompt("go")))
+          const disk2 = disk.reborn()
+          disk2.dieWhen((_, append) => append === 1 ? death : undefined)
+          const second = place(disk2, [{ calls: [call("look", "x"), call("look", "y")] }, { text: "on" }])
+          const { stored } = disk
+          const survived = stored().length
+          // It may also end before it dies: then it is the process after it that has nothing to resume.
+          yield* playUntilDeath(second, disk2, (agent) => run(second)(agent.resume("continue")), reopen()).pipe(
+            Effect.catchDefect(() => Effect.void)
+          )
+          const third = place(disk2.reborn(), [{ text: "on" }])
+          yield* playOn(third, (agent) =>
+            Effect.gen(function*() {
+              yield* run(third)(agent.resume("continue")).pipe(Effect.catchTag("NothingToResume", () => Effect.void))
+              yield* run(third)(agent.prompt("next"))
+              assert.deepStrictEqual([...second.model.requests, ...third.model.requests].flatMap(unpaired), [])
+              exactlyOne(disk.events())
+              assert.isAbove(stored().length, survived)
+              // What changes something ran at most once, in whatever process.
+              const changed = [...first.ran, ...second.ran, ...third.ran].filter((what) => what === "change:c")
+              assert.isAtMost(changed.length, 1)
+            }))
+        }
+      }),
+    60_000
+  )
 }
 
 it.live("case 142: repairing what is repaired changes nothing, at any point of a run", () =>
@@ -133,21 +141,24 @@ it.live("case 142: repairing what is repaired changes nothing, at any point of a
     const w = place(disk)
     yield* whole(disk)
     const events = disk.events()
-    yield* within(w, Effect.gen(function*() {
-      const catalog = yield* ToolCatalog
-      for (let length = 1; length <= events.length; length++) {
-        const view = viewOf(events.slice(0, length))
-        for (const mode of ["continue", "close"] as const) {
-          const repaired = view.after(repair(view, catalog, mode))
-          assert.deepStrictEqual(repair(repaired, catalog, mode), [], `${mode} after event ${length - 1}`)
-          // What is left waits behind a call that runs first: the runner logs it in its turn.
-          const [open] = openCalls(repaired)
-          assert.isFalse(open !== undefined && lostCalls(repaired, catalog).has(open.record.id))
+    yield* within(
+      w,
+      Effect.gen(function*() {
+        const catalog = yield* ToolCatalog
+        for (let length = 1; length <= events.length; length++) {
+          const view = viewOf(events.slice(0, length))
+          for (const mode of ["continue", "close"] as const) {
+            const repaired = view.after(repair(view, catalog, mode))
+            assert.deepStrictEqual(repair(repaired, catalog, mode), [], `${mode} after event ${length - 1}`)
+            // What is left waits behind a call that runs first: the runner logs it in its turn.
+            const [open] = openCalls(repaired)
+            assert.isFalse(open !== undefined && lostCalls(repaired, catalog).has(open.record.id))
+          }
+          const closed = view.after(repair(view, catalog, "close"))
+          assert.deepStrictEqual(openCalls(closed), [])
         }
-        const closed = view.after(repair(view, catalog, "close"))
-        assert.deepStrictEqual(openCalls(closed), [])
-      }
-    }))
+      })
+    )
   }))
 
 it.live("case 144: a repair is on the disk, and the request after a second resume is the same", () =>

@@ -200,7 +200,10 @@ for (const row of rows) {
             const expected = mode === "continue" ? row.continues : { outcomes: row.closes, ran: [] }
             assert.strictEqual(end.reason, mode === "continue" ? "completed" : "closed")
             assert.deepStrictEqual(results(events).map((result) => result.outcome), expected.outcomes)
-            assert.deepStrictEqual(results(events).map((result) => result.call), expected.outcomes.map((_, i) => `call_1_${i}`))
+            assert.deepStrictEqual(
+              results(events).map((result) => result.call),
+              expected.outcomes.map((_, i) => `call_1_${i}`)
+            )
             assert.deepStrictEqual(second.all(), expected.ran)
             assert.strictEqual(second.person.seen.length, mode === "continue" ? row.after?.length ?? 0 : 0)
             assert.strictEqual(agent.session.view().get(OpenAsks).size, 0)

@@ -1,16 +1,15 @@
 /** What the tests of sessions share: states of a prefix, requests rebuilt from a log, a model that writes summaries. */
 import { Effect, Layer } from "effect"
+import * as texts from "../../src/agent/texts.ts"
 import {
-  assemble,
-  type EventData,
   type ModelRequest,
   type Projection,
+  rebuildRequests,
   type SessionEvent,
   SessionId,
   type SessionView
 } from "../../src/index.ts"
 import { SessionState } from "../../src/journal/SessionState.ts"
-import * as texts from "../../src/agent/texts.ts"
 import type { Reply, Script } from "../support/ScriptedModel.ts"
 import type { Services } from "../support/Story.ts"
 import type { World } from "../support/World.ts"
@@ -32,11 +31,7 @@ const over = (state: SessionState): SessionView => ({
 
 /** Every request of a log, made again from nothing but the log. */
 export const rebuilt = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<ModelRequest> =>
-  events.flatMap((event, i) => {
-    if (event.type !== "step/open") return []
-    const { tail, through } = event.data as EventData<"step/open">
-    return [assemble(viewOf(events.slice(0, i)), tail, through)]
-  })
+  rebuildRequests(events).map(({ request }) => request)
 
 export const isSummaryRequest = (request: ModelRequest): boolean => request.tail === texts.compactionInstruction
 
@@ -44,15 +39,14 @@ export const isSummaryRequest = (request: ModelRequest): boolean => request.tail
 export const summarising = (script: Script, summary: Script = () => ({ text: "x" })): Script => {
   let replies = 0
   let summaries = 0
-  return (request): Reply =>
-    isSummaryRequest(request) ? summary(request, summaries++) : script(request, replies++)
+  return (request): Reply => isSummaryRequest(request) ? summary(request, summaries++) : script(request, replies++)
 }
 
 /** Runs a story in a process of its own over what a world is made of. */
 export const within = <A, E>(w: World, story: Effect.Effect<A, E, Services>): Effect.Effect<A, unknown> =>
   Effect.scoped(Effect.flatMap(Layer.build(w.layer), (context) => Effect.provideContext(story, context)))
 
-/** How many results each call id of a request has; every assistant call must have exactly one. */
+/** What is wrong with the calls and results of a request: every call must have exactly one result, right behind it. */
 export const unpaired = (request: ModelRequest): ReadonlyArray<string> => {
   const problems: Array<string> = []
   let open: Array<string> = []

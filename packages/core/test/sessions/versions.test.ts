@@ -108,13 +108,15 @@ it.effect("a fold sees the same values live and after a restart, and the store s
   const layer = Sessions.layer.pipe(Layer.provide(EventTypes.layer(Ticket, Seen)), Layer.provide(disk.layer))
   const since = DateTime.makeUnsafe("2028-01-01T00:00:00Z")
   return Effect.gen(function*() {
-    const live = yield* Effect.scoped(Effect.gen(function*() {
-      const session = yield* Sessions.use((sessions) => sessions.create({ id }))
-      return yield* session.transact((view) => {
-        const events = [Ticket.make({ id: "T-3", assignees: [], since })]
-        return { events, value: view.after(events).get(Tickets) }
-      })
-    }).pipe(Effect.provide(layer)))
+    const live = yield* Effect.scoped(
+      Effect.gen(function*() {
+        const session = yield* Sessions.use((sessions) => sessions.create({ id }))
+        return yield* session.transact((view) => {
+          const events = [Ticket.make({ id: "T-3", assignees: [], since })]
+          return { events, value: view.after(events).get(Tickets) }
+        })
+      }).pipe(Effect.provide(layer))
+    )
     const again = yield* Effect.scoped(
       Effect.provide(Sessions.use((sessions) => Effect.map(sessions.open(id), (s) => s.view().get(Tickets))), layer)
     )

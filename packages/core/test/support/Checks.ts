@@ -1,9 +1,9 @@
 /** What must hold of any journal and of everything that a model was sent, however it came about. */
 import { assert } from "@effect/vitest"
 import type { Session, SessionEvent } from "../../src/index.ts"
-import { foldPlanMode } from "../../src/index.ts"
+import { foldPlanMode, rebuildRequests } from "../../src/index.ts"
 import { knownProjections, Projection } from "../../src/journal/Projection.ts"
-import type { ScriptedModel } from "./ScriptedModel.ts"
+import { bodyOf, type ScriptedModel } from "./ScriptedModel.ts"
 import type { Storage } from "./Storage.ts"
 import { isGuided } from "./Story.ts"
 import { ofType } from "./World.ts"
@@ -123,15 +123,23 @@ export const startsAreAllowed = (events: ReadonlyArray<SessionEvent>): void => {
   }
 }
 
-/** A request contains the guidance if and only if plan mode was in force at its boundary. */
-export const guidanceIsTrue = (events: ReadonlyArray<SessionEvent>, model: ScriptedModel, from = 0): void => {
-  const opened = ofType(events, "step/open").slice(from)
-  model.requests.forEach((request, i) => {
-    const step = opened[i]
-    if (step === undefined) return assert.fail(`request ${i} has no step/open`)
-    const { active } = foldPlanMode(events.slice(0, step.seq + 1))
-    assert.strictEqual(step.data.planActive, active, `step/open at ${step.seq} says what is in force`)
-    assert.strictEqual(isGuided(request), active, `request ${i} is guided as its boundary says`)
+/**
+ * Every request that was sent is one that the journal gives back byte for byte, in order; and it contains the guidance if
+ * and only if plan mode was in force at its boundary. A boundary whose attempt was cut off before it was sent is passed over.
+ */
+export const requestsFollow = (events: ReadonlyArray<SessionEvent>, model: ScriptedModel): void => {
+  const rebuilt = rebuildRequests(events)
+  let next = 0
+  model.bodies.forEach((body, i) => {
+    while (next < rebuilt.length && bodyOf(rebuilt[next]!.request) !== body) next++
+    const found = rebuilt[next++]
+    if (found === undefined) return assert.fail(`request ${i} cannot be made again from the journal`)
+    const opened = events[found.seq]!
+    const { active } = foldPlanMode(events.slice(0, found.seq + 1))
+    if (opened.type === "step/open") {
+      assert.strictEqual(opened.data.planActive, active, `step/open at ${found.seq} says what is in force`)
+    }
+    assert.strictEqual(isGuided(model.requests[i]!), active, `request ${i} is guided as its boundary says`)
   })
 }
 

@@ -29,7 +29,8 @@ const wire = (message: Message) =>
     ? { role: "tool", tool_call_id: message.call, content: message.text }
     : { role: "assistant", content: message.text, reasoning: message.reasoning, calls: message.calls }
 
-const body = (request: ModelRequest) =>
+/** The body of a request, as this transport writes it. */
+export const bodyOf = (request: ModelRequest): string =>
   JSON.stringify({
     header: request.header,
     messages: [
@@ -58,11 +59,11 @@ export const scriptedModel = (script: Script): ScriptedModel => {
       name: "scripted",
       encoding: "scripted/1",
       settings: { model: "scripted" },
-      encode: (request) => new TextEncoder().encode(body(request)),
+      encode: (request) => new TextEncoder().encode(bodyOf(request)),
       stream: (request) =>
         Stream.unwrap(Effect.gen(function*() {
           requests.push(request)
-          bodies.push(body(request))
+          bodies.push(bodyOf(request))
           const reply = script(request, requests.length - 1)
           if (reply.before !== undefined) yield* reply.before
           if (reply.error !== undefined) return Stream.fail(reply.error)

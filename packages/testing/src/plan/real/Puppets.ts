@@ -59,8 +59,11 @@ export const makePerson = (stubborn: boolean): Person => {
     most: () => most,
     give: ({ answered, question }, kind) => {
       shown.delete(question.id)
-      const record = seen.findLast((item) => item.question.id === question.id)
       const answer = answerFor(question, kind)
+      // What comes for a question that was taken away is no answer to anything.
+      const record = withdrawn.some((item) => item.question.id === question.id)
+        ? undefined
+        : seen.findLast((item) => item.question.id === question.id)
       if (record !== undefined && record.answer === undefined) record.answer = answer
       Deferred.doneUnsafe(
         answered,
