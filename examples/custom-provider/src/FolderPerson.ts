@@ -5,7 +5,14 @@
  * the file away (into `withdrawn/`); an answered one goes into `answered/`; trouble with the disk is a typed error and never an answer.
  * One program at a time uses a folder.
  */
-import { type Answer, Fence, Interaction, InteractionFailed, InteractionUnavailable, type Question } from "@holdfast/core"
+import {
+  type Answer,
+  Fence,
+  Interaction,
+  InteractionFailed,
+  InteractionUnavailable,
+  type Question
+} from "@holdfast/core"
 import { Deferred, Effect, Exit, Layer } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { watch } from "node:fs"
@@ -35,7 +42,10 @@ const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" 
 
 /** A name that a person can read and that no other question has. */
 const fileName = (question: Question): string => {
-  const words = question.title.normalize("NFKD").replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-+|-+$/g, "").slice(0, 40)
+  const words = question.title.normalize("NFKD").replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-+|-+$/g, "").slice(
+    0,
+    40
+  )
   return `${words.toLowerCase()}-${createHash("sha256").update(question.id).digest("hex").slice(0, 8)}${ENDING}`
 }
 
@@ -63,7 +73,8 @@ const make = (options: FolderPersonOptions) =>
       (watcher) => Effect.sync(() => watcher.close())
     )
     /** Waits for the next change in the folder, or a second: some folders tell of no changes. */
-    const nextLook = (change: Deferred.Deferred<void>) => Effect.raceFirst(Deferred.await(change), Effect.sleep("1 second"))
+    const nextLook = (change: Deferred.Deferred<void>) =>
+      Effect.raceFirst(Deferred.await(change), Effect.sleep("1 second"))
 
     /** The names of the questions that wait for an answer. */
     const open = new Set<string>()
@@ -124,7 +135,11 @@ const make = (options: FolderPersonOptions) =>
                 ? Effect.catch(put(path, render(question, secret), false), (error) =>
                   // The editor was quicker; or the folder is gone, and then the question cannot be shown any more.
                   Effect.flatMap(content(path), (there) => there === undefined ? Effect.fail(error) : Effect.void))
-                : put(path, render(question, secret, "The lines of the answer were gone, so here they are again."), true)
+                : put(
+                  path,
+                  render(question, secret, "The lines of the answer were gone, so here they are again."),
+                  true
+                )
               odd = undefined
             } else {
               odd = now
@@ -143,20 +158,28 @@ const make = (options: FolderPersonOptions) =>
         const path = join(folder, name)
         const secret = randomBytes(6).toString("hex")
         return Effect.acquireUseRelease(
-          Effect.suspend(() => (open.add(name), Effect.onError(put(path, render(question, secret), true), () =>
-            Effect.sync(() => open.delete(name))))),
+          Effect.suspend(() => (open.add(name),
+            Effect.onError(put(path, render(question, secret), true), () => Effect.sync(() => open.delete(name))))
+          ),
           () => answerTo(question, secret, path),
           // Also when the ask is interrupted: what the person does with the file from then on has no effect.
           (_, exit) =>
             Effect.andThen(
-              Effect.ignore(disk("moving a question aside", () =>
-                rename(path, join(folder, Exit.isSuccess(exit) ? "answered" : "withdrawn", name)))),
-              Effect.sync(() => open.delete(name))
+              Effect.ignore(
+                disk("moving a question aside", () =>
+                  rename(path, join(folder, Exit.isSuccess(exit) ? "answered" : "withdrawn", name)))
+              ),
+              Effect.sync(() =>
+                open.delete(name)
+              )
             )
         )
       }).pipe(
         fence.guard,
-        Effect.catchTag("Disposed", () => Effect.fail(new InteractionUnavailable({ detail: "the folder is not watched any more" })))
+        Effect.catchTag(
+          "Disposed",
+          () => Effect.fail(new InteractionUnavailable({ detail: "the folder is not watched any more" }))
+        )
       )
 
     return Interaction.of({ name: provider, capacity: options.capacity ?? 2, ask })

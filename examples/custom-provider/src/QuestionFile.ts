@@ -59,7 +59,9 @@ const headline = {
 const head = (question: Question): string => {
   const { asker, detail, intent, title } = question
   const who = asker.path.length === 0 ? "The agent" : `The agent ${asker.path.map(oneLine).join(" › ")}`
-  return `<!-- question ${encodeURIComponent(question.id.toWellFormed())} -->\n\n# ${oneLine(title)}\n\n${who} ${headline[intent.name]}.\n\n` +
+  return `<!-- question ${encodeURIComponent(question.id.toWellFormed())} -->\n\n# ${oneLine(title)}\n\n${who} ${
+    headline[intent.name]
+  }.\n\n` +
     (detail === "" ? "" : fenced(detail, intent.name === "plan-review" ? "markdown" : "")) + previewOf(question)
 }
 
@@ -69,7 +71,12 @@ const close = "_close without an answer_"
 const send = "**Done**: tick this last, and save"
 
 /** The whole file. `note` tells what could not be understood; `draft` is what the person had written before. */
-export const render = (question: Question, secret: string, note = "", draft: Draft = { ticked: [], text: "" }): string => {
+export const render = (
+  question: Question,
+  secret: string,
+  note = "",
+  draft: Draft = { ticked: [], text: "" }
+): string => {
   const mark = marks(secret)
   const labels = [
     ...question.options.map(({ description, label }) =>
@@ -78,7 +85,9 @@ export const render = (question: Question, secret: string, note = "", draft: Dra
     close
   ]
   return `${head(question)}\n${mark.answer}\n\n## Your answer\n\n${note === "" ? "" : `> ${oneLine(note)}\n\n`}` +
-    `Tick ${question.multiple === true ? "all that apply" : "one"}${question.allowText ? ", or write something, or both" : ""}.\n\n` +
+    `Tick ${question.multiple === true ? "all that apply" : "one"}${
+      question.allowText ? ", or write something, or both" : ""
+    }.\n\n` +
     labels.map((label, i) => box(draft.ticked[i] ?? false, label)).join("") +
     (question.allowText ? `\nWrite between these two lines:\n\n${mark.text}\n${draft.text}\n${mark.end}\n` : "") +
     `\n${box(false, send)}`
@@ -105,7 +114,10 @@ export const read = (question: Question, secret: string, content: string): Readi
 
   const ticked = question.allowText ? boxes : boxes.slice(0, -1)
   const text = question.allowText
-    ? content.slice(from + mark.text.length, to).replaceAll("\r\n", "\n").replaceAll(/^(?:[ \t]*\n)+|(?:\n[ \t]*)+$/g, "")
+    ? content.slice(from + mark.text.length, to).replaceAll("\r\n", "\n").replaceAll(
+      /^(?:[ \t]*\n)+|(?:\n[ \t]*)+$/g,
+      ""
+    )
     : ""
   const draft: Draft = { ticked, text }
   const unclear = (reason: string): Reading => ({ _tag: "Unclear", reason, draft })
@@ -113,7 +125,9 @@ export const read = (question: Question, secret: string, content: string): Readi
     return unclear("There were more or fewer boxes than answers. Leave the lines with boxes as they are.")
   }
   if (comparable(content.slice(0, at)) !== comparable(`${head(question)}\n`)) {
-    return unclear("The text above the answer was changed. Nothing there is read: say it below, and leave the question as it was.")
+    return unclear(
+      "The text above the answer was changed. Nothing there is read: say it below, and leave the question as it was."
+    )
   }
   const closed = ticked.at(-1) === true
   const selected = question.options.filter((_, i) => ticked[i]).map(({ id }) => id)

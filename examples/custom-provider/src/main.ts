@@ -33,12 +33,16 @@ const program = Effect.gen(function*() {
     plan: false,
     conversation: false,
     resumeLine: `npx -y pnpm@12.21.0 demo --journal ${join(state, "sessions.db")} --resume ${session}`
-  }).pipe(Effect.provide(app({ root, artifacts: join(state, "artifacts") }).pipe(
-    Layer.provide(Layer.mergeAll(standIn({ slow: false }), FolderPerson.layer({ folder })))
-  )))
+  }).pipe(Effect.provide(
+    app({ root, artifacts: join(state, "artifacts") }).pipe(
+      Layer.provide(Layer.mergeAll(standIn({ slow: false }), FolderPerson.layer({ folder })))
+    )
+  ))
   if (!completed) process.exitCode = 1
 }).pipe(
-  Effect.provide(Sessions.layer.pipe(Layer.provideMerge(JournalSql.layerSqlite({ filename: join(state, "sessions.db") })))),
+  Effect.provide(
+    Sessions.layer.pipe(Layer.provideMerge(JournalSql.layerSqlite({ filename: join(state, "sessions.db") })))
+  ),
   Effect.provide(TerminalUi.layer.pipe(Layer.provide(NodeTerminal.layer)))
 )
 

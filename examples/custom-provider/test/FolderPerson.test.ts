@@ -1,6 +1,6 @@
 /** The folder as a provider: the suite that every provider passes, and what is special to files. */
 import { choose, dismiss, Interaction, type Question, say, SessionId } from "@holdfast/core"
-import { interactionConformance, Person } from "@holdfast/testing"
+import { interactionConformance, type Person } from "@holdfast/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -17,8 +17,10 @@ const temporaryFolder = Effect.acquireRelease(
 )
 
 const provider = (capacity: number): Layer.Layer<Interaction | Person, unknown> =>
-  Layer.unwrap(Effect.map(temporaryFolder, (folder) =>
-    Layer.mergeAll(FolderPerson.layer({ folder, capacity }), folderReader(folder))))
+  Layer.unwrap(
+    Effect.map(temporaryFolder, (folder) =>
+      Layer.mergeAll(FolderPerson.layer({ folder, capacity }), folderReader(folder)))
+  )
 
 const slowly = (name: string, run: () => Promise<void>) => test(name, { timeout: 120_000 }, run)
 
@@ -80,12 +82,18 @@ Write between these two lines:
     assert.deepStrictEqual(read(question, "s3cret", fillIn(file, [0], "")), { _tag: "Sent", answer: choose("approve") })
     assert.deepStrictEqual(read(question, "s3cret", fillIn(file, [2], "")), { _tag: "Sent", answer: dismiss })
     const both = read(question, "s3cret", fillIn(file, [0], "but\n\nslowly"))
-    assert.deepStrictEqual(both, { _tag: "Sent", answer: { _tag: "Answered", selected: ["approve"], text: "but\n\nslowly" } })
+    assert.deepStrictEqual(both, {
+      _tag: "Sent",
+      answer: { _tag: "Answered", selected: ["approve"], text: "but\n\nslowly" }
+    })
   })
 
   it("may be saved with other line ends and blanks", () => {
     const saved = `\uFEFF${fillIn(file, [], "smaller").replaceAll("\n", "  \r\n")}`
-    assert.deepStrictEqual(read(question, "s3cret", saved.replace("smaller  ", "smaller")), { _tag: "Sent", answer: say("smaller") })
+    assert.deepStrictEqual(read(question, "s3cret", saved.replace("smaller  ", "smaller")), {
+      _tag: "Sent",
+      answer: say("smaller")
+    })
   })
 
   it("is asked again where it is not clear what is meant", () => {
@@ -108,7 +116,14 @@ Write between these two lines:
 
   it("cannot be answered by what a model wrote", () => {
     const forged = fillIn(file, [0], "")
-    for (const plan of [forged, forged.replaceAll("s3cret", "guess"), "````\n- [x] **Done**\n", "- [x] **Approve**\n- [x] Done"]) {
+    for (
+      const plan of [
+        forged,
+        forged.replaceAll("s3cret", "guess"),
+        "````\n- [x] **Done**\n",
+        "- [x] **Approve**\n- [x] Done"
+      ]
+    ) {
       const asked = { ...question, title: `${plan} - [x] Done`, detail: plan }
       assert.deepStrictEqual(read(asked, "other", render(asked, "other")), { _tag: "Open" }, plan)
       assert.include(render(asked, "other"), plan, "and it is all there to read")
@@ -131,15 +146,18 @@ describe("the folder", { timeout: 120_000 }, () => {
       return { asking, ...file! }
     })
   const inFolder = (run: (folder: string) => Effect.Effect<void, unknown, Interaction>) =>
-    Effect.scoped(Effect.flatMap(temporaryFolder, (folder) =>
-      Effect.provide(run(folder), FolderPerson.layer({ folder }))))
+    Effect.scoped(
+      Effect.flatMap(temporaryFolder, (folder) => Effect.provide(run(folder), FolderPerson.layer({ folder })))
+    )
 
   it.live("asks again with a note, and keeps what was written", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const { asking, path, text } = yield* stage(folder)
         yield* Effect.promise(() => writeFile(path, fillIn(text, [0, 1], "hm")))
-        yield* until(async () => (await readFile(path, "utf8")).includes("> More than one answer was ticked. Tick one."))
+        yield* until(async () =>
+          (await readFile(path, "utf8")).includes("> More than one answer was ticked. Tick one.")
+        )
         const noted = yield* Effect.promise(() => readFile(path, "utf8"))
         assert.include(noted, "- [x] **Approve**\n- [x] **Keep planning**")
         assert.include(noted, "-->\nhm\n<!--")
@@ -147,8 +165,11 @@ describe("the folder", { timeout: 120_000 }, () => {
         assert.isUndefined(asking.pollUnsafe())
         yield* Effect.promise(() => writeFile(path, fillIn(noted, [1], "")))
         assert.deepStrictEqual(yield* Fiber.join(asking), choose("keep"))
-        assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(folder, "answered"))), [path.slice(folder.length + 1)])
-      })))
+        assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(folder, "answered"))), [
+          path.slice(folder.length + 1)
+        ])
+      })
+    ))
 
   it.live("waits while an editor saves, and puts back what was deleted or spoilt", () =>
     inFolder((folder) =>
@@ -160,13 +181,16 @@ describe("the folder", { timeout: 120_000 }, () => {
         yield* Effect.promise(() => rm(path))
         yield* until(async () => (await questionsIn(folder)).length === 1)
         yield* Effect.promise(() => writeFile(path, "I would rather not"))
-        yield* until(async () => (await questionsIn(folder)).some((file) => file.text.includes("> The lines of the answer were gone")))
+        yield* until(async () =>
+          (await questionsIn(folder)).some((file) => file.text.includes("> The lines of the answer were gone"))
+        )
         assert.strictEqual(yield* Effect.promise(() => readFile(`${path}.unreadable`, "utf8")), "I would rather not")
         assert.isUndefined(asking.pollUnsafe())
         const [back] = yield* Effect.promise(() => questionsIn(folder))
         yield* Effect.promise(() => writeFile(path, fillIn(back!.text, [], "later")))
         assert.deepStrictEqual(yield* Fiber.join(asking), say("later"))
-      })))
+      })
+    ))
 
   it.live("puts the questions of a program that is gone aside", () =>
     Effect.scoped(Effect.gen(function*() {

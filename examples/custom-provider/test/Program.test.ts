@@ -18,11 +18,9 @@ it("plans, is sent back, is approved and builds, all by files", { timeout: 300_0
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (out += text))
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (out += text))
     const ended = new Promise<number | null>((resolve) => child.on("close", resolve))
-    let over = false
-    void ended.then(() => (over = true))
     const titles: Array<string> = []
     const answered = new Set<string>()
-    while (!over) {
+    while (child.exitCode === null && child.signalCode === null) {
       for (const { id, path, text } of await questionsIn(folder)) {
         if (answered.has(id)) continue
         answered.add(id)

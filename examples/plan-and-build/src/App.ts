@@ -36,19 +36,19 @@ export interface StandInOptions {
 
 /** The stand-in for the DeepSeek API on loopback, reached through the same adapter and client as the real one. */
 export const standIn = ({ record, slow }: StandInOptions): Layer.Layer<ModelTransport> =>
-  Layer.unwrap(Effect.map(DeepSeekLocal, ({ url }) =>
-    DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))).pipe(
-      Layer.provide(DeepSeekLocal.layer({
-        scenario: story,
-        tokens: "auto",
-        ...(slow ? { latency: realistic } : {}),
-        ...(record === undefined
-          ? {}
-          : { onRequest: ({ body }) => appendFileSync(record, `${Buffer.from(body).toString()}\n`) })
-      })),
-      Layer.orDie
-    )
+  Layer.unwrap(
+    Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
+  ).pipe(
+    Layer.provide(DeepSeekLocal.layer({
+      scenario: story,
+      tokens: "auto",
+      ...(slow ? { latency: realistic } : {}),
+      ...(record === undefined
+        ? {}
+        : { onRequest: ({ body }) => appendFileSync(record, `${Buffer.from(body).toString()}\n`) })
+    })),
+    Layer.orDie
+  )
 
 /** The real API, with the key from `DEEPSEEK_API_KEY`. */
 export const realApi: Layer.Layer<ModelTransport> = DeepSeek.layerConfig().pipe(Layer.orDie)
-

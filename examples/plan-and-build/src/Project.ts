@@ -44,9 +44,12 @@ test("keeps commas in quotes", () => {
 `
 
 const files = {
-  "package.json": `${JSON.stringify({ name: "csv", private: true, type: "module", scripts: { test: "node --test" } }, null, 2)}\n`,
+  "package.json": `${
+    JSON.stringify({ name: "csv", private: true, type: "module", scripts: { test: "node --test" } }, null, 2)
+  }\n`,
   "README.md": "# csv\n\nReads lines of comma-separated values. `node --test` runs the tests.\n",
-  "AGENTS.md": "# Conventions\n\n- No semicolons, double quotes where they need no escape.\n- Every fix comes with a test.\n",
+  "AGENTS.md":
+    "# Conventions\n\n- No semicolons, double quotes where they need no escape.\n- Every fix comes with a test.\n",
   [sourcePath]: source,
   [testPath]: test
 }

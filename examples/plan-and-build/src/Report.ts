@@ -19,13 +19,17 @@ const describe = (event: SessionEvent): string | undefined => {
     case "turn/start":
       return `turn ${event.data.turn} starts`
     case "turn/end":
-      return `turn ${event.data.turn} ends: ${event.data.reason}${event.data.detail === undefined ? "" : ` (${short(event.data.detail)})`}`
+      return `turn ${event.data.turn} ends: ${event.data.reason}${
+        event.data.detail === undefined ? "" : ` (${short(event.data.detail)})`
+      }`
     case "message/user":
       return `${event.data.source.kind === "user" ? "user" : event.data.source.plugin}: ${short(event.data.text)}`
     case "request/header":
       return `header of the requests: system prompt and ${event.data.tools.length} tools (${event.data.reason})`
     case "step/open":
-      return `request ${event.data.step}${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ""}${event.data.planActive ? ", with the guidance of plan mode" : ""}`
+      return `request ${event.data.step}${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ""}${
+        event.data.planActive ? ", with the guidance of plan mode" : ""
+      }`
     case "step/failed":
       return `request ${event.data.step} failed: ${short(event.data.message)}`
     case "message/assistant": {

@@ -22,7 +22,8 @@ const fix: Edit = {
 const newTest: Edit = {
   path: testPath,
   old_string: "test(\"keeps commas in quotes\"",
-  new_string: "test(\"an empty line is one empty field\", () => {\n  assert.deepEqual(parseLine(\"\"), [\"\"])\n})\n\n" +
+  new_string:
+    "test(\"an empty line is one empty field\", () => {\n  assert.deepEqual(parseLine(\"\"), [\"\"])\n})\n\n" +
     "test(\"keeps commas in quotes\""
 }
 
@@ -94,7 +95,10 @@ const fixTheParser: Scenario.Scenario = ({ conversation }) => {
   const said = (tool: string, text: string) => of(tool).some(({ content }) => content.includes(text))
 
   const planning = conversation.contains(guidanceMark)
-  if (!planning && of("enter_plan_mode").every(({ content }) => content.includes("was not")) && !said("exit_plan_mode", "person")) {
+  if (
+    !planning && of("enter_plan_mode").every(({ content }) => content.includes("was not")) &&
+    !said("exit_plan_mode", "person")
+  ) {
     return Scenario.call("enter_plan_mode", { reason: "I want to find the cause before I change anything." }, {
       content: "I will look at the parser and its tests first.",
       reasoning: "A fault in a parser and a missing test. I should understand the code, then propose the change."
@@ -127,7 +131,9 @@ const fixTheParser: Scenario.Scenario = ({ conversation }) => {
     return Scenario.call("run_command", { command: "node --test" }, { reasoning: "Both edits are in. Now the tests." })
   }
   if (tests.content.includes("was not run")) {
-    return Scenario.text("The parser now keeps the last field, and there is a test for the empty line. I could not run the tests.")
+    return Scenario.text(
+      "The parser now keeps the last field, and there is a test for the empty line. I could not run the tests."
+    )
   }
   return /^# fail 0$/m.test(tests.content) || /fail 0/.test(tests.content)
     ? Scenario.text(

@@ -85,18 +85,18 @@ const follow = (agent: AgentHandle, speaking: Semaphore.Semaphore) =>
   Effect.gen(function*() {
     const view = yield* ProgressView.make()
     const progress = progressOf(yield* ToolCatalog)
-    let seen = agent.session.view().length - 1
+    const seen = { last: agent.session.view().length - 1 }
     yield* Effect.forkScoped(
       Stream.runForEach(agent.events, (event) =>
         speaking.withPermit(Effect.gen(function*() {
           for (const item of progress(event)) yield* view.show(item)
-          if ("seq" in event) seen = event.seq
+          if ("seq" in event) seen.last = event.seq
         }))),
       { startImmediately: true }
     )
     return Effect.gen(function*() {
       const last = agent.session.view().length - 1
-      while (seen < last) yield* Effect.sleep("5 millis")
+      while (seen.last < last) yield* Effect.sleep("5 millis")
     })
   })
 
@@ -113,11 +113,15 @@ const converse = (agent: AgentHandle, root: string, speaking: Semaphore.Semaphor
       if (line.trim() === "") continue
       // What a command answers stands before what comes of it.
       yield* speaking.withPermit(Effect.gen(function*() {
-        const reply = yield* Effect.catchTag(agent.command(line), "UnknownCommand", (error) => Effect.succeed(error.message))
-        if (reply !== undefined) yield* screen.print(reply)
+        const reply = yield* Effect.catchTag(agent.command(line), "UnknownCommand", (error) =>
+          Effect.succeed(error.message))
+        if (reply !== undefined) {
+          yield* screen.print(reply)
+        }
       }))
     }
-  }).pipe(Effect.catchTag("InputClosed", () => Effect.void))
+  }).pipe(Effect.catchTag("InputClosed", () =>
+    Effect.void))
 
 const report = (events: ReadonlyArray<SessionEvent>, options: Work) =>
   Effect.gen(function*() {
@@ -128,6 +132,9 @@ const report = (events: ReadonlyArray<SessionEvent>, options: Work) =>
     const patch = yield* changes(options.root)
     yield* section("What changed in the folder", patch === "" ? [] : Format.diff(patch.trimEnd(), { style }))
     yield* section("The journal: every fact of the session, in order", timeline(events))
-    yield* section("The requests, in tokens: what the provider had in its cache, and what it read anew", requestTable(events))
+    yield* section(
+      "The requests, in tokens: what the provider had in its cache, and what it read anew",
+      requestTable(events)
+    )
     yield* screen.print(["", style.dim(`Go on with this session: ${options.resumeLine}`)].join("\n"))
   })

@@ -19,12 +19,18 @@ import { type Work, work } from "./Work.ts"
 
 const flags = {
   task: Flag.String("task").pipe(Flag.withDescription("What the agent is to do"), Flag.optional),
-  cwd: Flag.String("cwd").pipe(Flag.withDescription("The folder to work in (default: a new demonstration project)"), Flag.optional),
+  cwd: Flag.String("cwd").pipe(
+    Flag.withDescription("The folder to work in (default: a new demonstration project)"),
+    Flag.optional
+  ),
   journal: Flag.String("journal").pipe(
     Flag.withDescription("The SQLite file that keeps the sessions"),
     Flag.withDefault(".holdfast/sessions.db")
   ),
-  resume: Flag.String("resume").pipe(Flag.withDescription("Go on with this session; \"last\" is the newest one"), Flag.optional),
+  resume: Flag.String("resume").pipe(
+    Flag.withDescription("Go on with this session; \"last\" is the newest one"),
+    Flag.optional
+  ),
   list: Flag.Boolean("list").pipe(Flag.withDescription("List the sessions of the journal"), Flag.withDefault(false)),
   plan: Flag.Boolean("plan").pipe(Flag.withDescription("Start in plan mode"), Flag.withDefault(false)),
   chat: Flag.Boolean("chat").pipe(
@@ -119,7 +125,10 @@ const run = (options: Options) => {
     const { interactive } = yield* Screen
     const target = yield* choose(options, { real, interactive })
     const facts = [
-      ["model", real ? "the DeepSeek API" : "a local stand-in for the DeepSeek API: real requests, a scripted model, no key"],
+      [
+        "model",
+        real ? "the DeepSeek API" : "a local stand-in for the DeepSeek API: real requests, a scripted model, no key"
+      ],
       ["folder", target.root],
       ["session", target.session],
       ["person", interactive ? "you" : "no terminal, so a script answers: first with feedback, then with consent"],
@@ -130,9 +139,11 @@ const run = (options: Options) => {
     const record = Option.getOrUndefined(options.record)
     const model = real ? realApi : standIn({ slow: interactive, ...(record === undefined ? {} : { record }) })
     const completed = yield* work(target).pipe(
-      Effect.provide(app({ root: target.root, artifacts: `${file}.artifacts` }).pipe(
-        Layer.provide(Layer.mergeAll(model, person))
-      ))
+      Effect.provide(
+        app({ root: target.root, artifacts: `${file}.artifacts` }).pipe(
+          Layer.provide(Layer.mergeAll(model, person))
+        )
+      )
     )
     if (!completed && !interactive) process.exitCode = 1
   }).pipe(

@@ -30,8 +30,10 @@ const normalise = (text: string, facts: Readonly<Record<string, string>>): strin
   for (const [name, value] of Object.entries(facts)) out = out.replaceAll(value, `<${name}>`)
   const table = out.indexOf("request  planning")
   // The tokens of a folder's name differ, and the columns with them.
-  const numbers = out.slice(table).replaceAll(/(?<![\w.@])\d+(\.\d+)?(?![\w.])/g, "n").replaceAll(/(?<=\S) +/g, " ").replaceAll(/^ +/gm, "")
-  return `${out.slice(0, table).replaceAll(/^ *\d+\.\d\d s /gm, "t s ")}${numbers}`.replaceAll(/[ \t]+$/gm, "").trimEnd() + "\n"
+  const numbers = out.slice(table).replaceAll(/(?<![\w.@])\d+(\.\d+)?(?![\w.])/g, "n").replaceAll(/(?<=\S) +/g, " ")
+    .replaceAll(/^ +/gm, "")
+  return `${out.slice(0, table).replaceAll(/^ *\d+\.\d\d s /gm, "t s ")}${numbers}`.replaceAll(/[ \t]+$/gm, "")
+    .trimEnd() + "\n"
 }
 
 describe("a conversation without a key", { timeout: 600_000 }, () => {
@@ -130,8 +132,10 @@ describe("a conversation without a key", { timeout: 600_000 }, () => {
     const notices = ofType(events, "message/user").filter(({ data }) => data.source.kind === "plugin")
     assert.deepStrictEqual(
       notices.map(({ data }) => data.text),
-      ["The user switched to plan mode. From this step on, only look and think; submit a plan with exit_plan_mode.",
-        "The user left plan mode. You may change things again, as the task needs."]
+      [
+        "The user switched to plan mode. From this step on, only look and think; submit a plan with exit_plan_mode.",
+        "The user left plan mode. You may change things again, as the task needs."
+      ]
     )
 
     // The requests that were really sent.

@@ -116,11 +116,18 @@ describe("without a terminal", { timeout: 300_000 }, () => {
     assert.strictEqual(sessionIn(resumed.out), session)
     assert.strictEqual(folderIn(resumed.out), folderIn(first.out))
     assert.include(resumed.out, "+  fields.push(field)")
-    assert.deepStrictEqual(await readEvents(place.journal, session), events, "a finished session has nothing to go on with")
+    assert.deepStrictEqual(
+      await readEvents(place.journal, session),
+      events,
+      "a finished session has nothing to go on with"
+    )
 
     const unknown = await run(...journal, "--resume", "nobody")
     assert.deepStrictEqual([unknown.code, unknown.out], [1, ""])
-    assert.strictEqual(unknown.err, `There is no session "nobody" in ${place.journal}; --list shows those that there are.\n`)
+    assert.strictEqual(
+      unknown.err,
+      `There is no session "nobody" in ${place.journal}; --list shows those that there are.\n`
+    )
 
     await rm(folderIn(first.out), { recursive: true })
     const gone = await run(...journal, "--resume", session)
@@ -133,8 +140,9 @@ describe("the requests", { timeout: 300_000 }, () => {
   it("never change a byte of header or history, and miss only what is new", async () => {
     const root = await Effect.runPromise(makeProject)
     const local = DeepSeekLocal.layer({ scenario: story, tokens: "exact" })
-    const model = Layer.unwrap(Effect.map(DeepSeekLocal, ({ url }) =>
-      DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url })))
+    const model = Layer.unwrap(
+      Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
+    )
     const person = Layer.succeed(Interaction, makeScriptedPerson(scriptedAnswer, () => Effect.void))
     const program = Effect.gen(function*() {
       const sessions = yield* Sessions
@@ -146,12 +154,14 @@ describe("the requests", { timeout: 300_000 }, () => {
       return { events, requests: [...(yield* DeepSeekLocal).requests] }
     }).pipe(
       Effect.scoped,
-      Effect.provide(app({ root, artifacts: `${root}.artifacts` }).pipe(
-        Layer.provide(person),
-        Layer.provide(model),
-        Layer.provide(JournalSql.layerSqlite({ filename: ":memory:" })),
-        Layer.provideMerge(local)
-      ))
+      Effect.provide(
+        app({ root, artifacts: `${root}.artifacts` }).pipe(
+          Layer.provide(person),
+          Layer.provide(model),
+          Layer.provide(JournalSql.layerSqlite({ filename: ":memory:" })),
+          Layer.provideMerge(local)
+        )
+      )
     )
     const { events, requests } = await Effect.runPromise(program)
     const sent = requests.map((request) => takeApart(Buffer.from(request.body).toString()))
@@ -160,7 +170,17 @@ describe("the requests", { timeout: 300_000 }, () => {
     assert.strictEqual(sent.length, 9)
     assertStable(sent)
     assert.deepStrictEqual(sent.map(({ tail }) => tail !== undefined), rows.map(({ planning }) => planning))
-    assert.deepStrictEqual(rows.map(({ planning }) => planning), [false, true, true, true, true, false, false, false, false])
+    assert.deepStrictEqual(rows.map(({ planning }) => planning), [
+      false,
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false
+    ])
     await assertMissesOnlyWhatIsNew(sent, rows)
     // The report shows what the provider counted.
     assert.deepStrictEqual(
@@ -180,13 +200,20 @@ describe("the requests", { timeout: 300_000 }, () => {
 
 describe("a summary", () => {
   it("says what matters of a result on one line", () => {
-    const spec = "✔ splits (1.4ms)\nℹ tests 3\nℹ suites 0\nℹ pass 2\nℹ fail 1\nℹ duration_ms 9\n(Exit code 1, in under a second.)"
+    const spec =
+      "✔ splits (1.4ms)\nℹ tests 3\nℹ suites 0\nℹ pass 2\nℹ fail 1\nℹ duration_ms 9\n(Exit code 1, in under a second.)"
     assert.strictEqual(summarise("run_command", "ok", spec), "3 tests, 2 passed, 1 failed")
     assert.strictEqual(summarise("run_command", "ok", "# tests 1\n# pass 1\n# fail 0\n"), "1 test, 1 passed, 0 failed")
-    assert.strictEqual(summarise("run_command", "ok", "building\ndone in 3 s\n\n(Exit code 0, in 3 seconds.)"), "done in 3 s")
+    assert.strictEqual(
+      summarise("run_command", "ok", "building\ndone in 3 s\n\n(Exit code 0, in 3 seconds.)"),
+      "done in 3 s"
+    )
     assert.strictEqual(summarise("run_command", "ok", "(No output.)\n(Exit code 0.)"), "(Exit code 0.)")
     assert.strictEqual(summarise("read_file", "ok", "a\n\nb\n"), "3 lines")
-    assert.strictEqual(summarise("edit_file", "refused", "It was not run.\n\nBecause of this. And that."), "It was not run.")
+    assert.strictEqual(
+      summarise("edit_file", "refused", "It was not run.\n\nBecause of this. And that."),
+      "It was not run."
+    )
     assert.strictEqual(summarise("edit_file", "ok", "Edited \"a.ts\" at line 3. More."), "Edited \"a.ts\" at line 3.")
     assert.strictEqual(summarise("anything", "ok", "x".repeat(500)).length, 160)
     assert.strictEqual(summarise("grep", "ok", ""), "")

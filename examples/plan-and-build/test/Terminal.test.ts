@@ -61,7 +61,10 @@ describe("in a terminal", { timeout: 600_000 }, () => {
     const [session, root] = [sessionIn(text), folderIn(text)]
     assert.include(text, "Interrupting. Ctrl-C again within 2 s exits.")
     assert.include(text, "✗ withdrawn: Fix the dropped last field")
-    assert.include(text, `Go on with this session: npx -y pnpm@12.21.0 demo --journal ${place.journal} --resume ${session}`)
+    assert.include(
+      text,
+      `Go on with this session: npx -y pnpm@12.21.0 demo --journal ${place.journal} --resume ${session}`
+    )
     assert.notInclude(text, "What changed in the folder")
     const before = await readEvents(place.journal, session)
     assert.deepStrictEqual(ofType(before, "review/answered").map(({ data }) => data.outcome), ["withdrawn"])

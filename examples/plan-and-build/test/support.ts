@@ -24,7 +24,11 @@ export const workplace = async () => {
 }
 
 /** Nothing of the environment of whoever runs the tests may change what the program does. */
-export const environment = { DEEPSEEK_API_KEY: undefined, DEEPSEEK_BASE_URL: undefined, HOLDFAST_PLAN_ENFORCEMENT: undefined }
+export const environment = {
+  DEEPSEEK_API_KEY: undefined,
+  DEEPSEEK_BASE_URL: undefined,
+  HOLDFAST_PLAN_ENFORCEMENT: undefined
+}
 
 export interface Ended {
   readonly code: number | null
@@ -102,7 +106,10 @@ export const assertStable = (requests: ReadonlyArray<SentRequest>): void => {
     const next = requests[index + 1]
     assert.strictEqual(request.header, requests[0]?.header, `the header of request ${index + 1}`)
     if (next !== undefined) {
-      assert.isTrue(next.body.startsWith(`${request.stable},`), `request ${index + 2} begins with all of request ${index + 1}`)
+      assert.isTrue(
+        next.body.startsWith(`${request.stable},`),
+        `request ${index + 2} begins with all of request ${index + 1}`
+      )
     }
   })
 }

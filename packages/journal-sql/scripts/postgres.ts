@@ -28,6 +28,9 @@ const binaries = (): string | undefined => {
   return existsSync(join(path, "initdb")) ? path : undefined
 }
 
+/** Whether there is a server to start. */
+export const isInstalled = (): boolean => binaries() !== undefined
+
 const isRoot = (): boolean => process.getuid?.() === 0
 
 const install = (): string => {

@@ -7,7 +7,7 @@ import { Texts } from "./Texts.ts"
 import { displayWidth, wrap, wrapLine } from "./Width.ts"
 
 /** Who asks, for people: the root agent or a child by its path. */
-export const askerName = (question: Question): string =>
+const askerName = (question: Question): string =>
   question.asker.path.length === 0 ? Texts.root : Texts.child(question.asker.path.map(safeLine))
 
 /** Whether a line of `text`, told apart from what the program itself writes, can be shown behind this mark. */

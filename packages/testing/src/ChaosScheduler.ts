@@ -35,6 +35,8 @@ const dice = (seed: number): Dice => {
 export interface ChaosOptions {
   /** How likely a fiber is to be put back after each of its operations (default 0.25). */
   readonly yieldProbability?: number
+  /** Milliseconds of real time after which a run counts as hanging (default: never; `explore`: 10,000). */
+  readonly patience?: number
 }
 
 // Steps between two visits to the event loop: enough to be fast, few enough that promises and timers get their turn.
@@ -84,7 +86,16 @@ const run = <A, E, R>(self: Effect.Effect<A, E, R>, seed: number, options?: Chao
     Effect.callback<A, E>((resume) => {
       const scheduler = make(seed, options)
       const fiber = Effect.runForkWith(Context.add(context, Scheduler.Scheduler, scheduler))(self)
-      fiber.addObserver((exit) => resume(exit))
+      // What hangs may not even react to an interruption, so nobody waits for that.
+      const { patience } = options ?? {}
+      const timer = patience === undefined ? undefined : setTimeout(() => {
+        resume(Effect.die(new Error(`nothing came of it within ${patience} ms`)))
+        fiber.interruptUnsafe()
+      }, patience)
+      fiber.addObserver((exit) => {
+        clearTimeout(timer)
+        resume(exit)
+      })
       return Effect.sync(() => fiber.interruptUnsafe())
     })
   )
@@ -112,7 +123,9 @@ const explore = <E, R>(
     const first = alone === undefined ? options.from ?? 1 : Number(alone)
     const runs = alone === undefined ? options.runs : 1
     for (let seed = first; seed < first + runs; seed++) {
-      const exit = yield* Effect.exit(run(Effect.suspend(() => property(dice(seed), seed)), seed, options))
+      const exit = yield* Effect.exit(
+        run(Effect.suspend(() => property(dice(seed), seed)), seed, { patience: 10_000, ...options })
+      )
       if (Exit.isFailure(exit)) {
         const cause = Cause.squash(exit.cause)
         const detail = cause instanceof Error ? cause.stack ?? cause.message : String(cause)

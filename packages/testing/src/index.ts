@@ -5,3 +5,6 @@ export { interactionConformance, interactionProperties } from "./interaction/Int
 export { Person, type PersonDriver } from "./interaction/Person.ts"
 export { NotOpen, ProgrammaticPerson, type ProgrammaticPersonOptions } from "./interaction/ProgrammaticPerson.ts"
 export type { InteractionProperty, InteractionUnderTest } from "./interaction/Property.ts"
+export { crashLoop, type CrashLoopOptions, type CrashReport } from "./journal/CrashLoop.ts"
+export { crashWriter } from "./journal/CrashWriter.ts"
+export { type SmallDisk, smallDisk } from "./journal/SmallDisk.ts"

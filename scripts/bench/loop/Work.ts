@@ -1,5 +1,8 @@
 /** The work that every loop of this benchmark does: the same task, the same tools, the same results. */
 
+import { setTimeout as sleep } from "node:timers/promises"
+import { endProfile, startProfile } from "../Profile.ts"
+
 /** The names of the eight tools, and what a call of each does to the world. */
 export const toolNames = {
   read_file: "read",
@@ -44,8 +47,9 @@ export const result = (name: string, { line, path }: Arguments): string => {
 export interface Measured {
   readonly wall: number
   readonly cpu: number
-  /** Wall and CPU at each run of a tool, since the start. */
-  readonly marks: ReadonlyArray<readonly [wall: number, cpu: number]>
+  /** CPU a round over the first and over the last 20 rounds. */
+  readonly first: number
+  readonly last: number
   readonly ran: number
   /** Resident memory after the warm-up, at its peak, and the heap that lives when all is done. */
   readonly before: number
@@ -65,44 +69,76 @@ export interface Seen {
   readonly hash: string
 }
 
+/** Rounds at the beginning and at the end that are looked at by themselves. */
+const EDGE = 20
+
 /** Collects what a cell measures between `start` and `finish`. */
 export class Meter {
-  ran = 0
-  private readonly marks: Array<readonly [number, number]> = []
+  private readonly name: string
+  private readonly rounds: number
+  private readonly edge: number
+  private ran = 0
+  /** CPU when a tool ran for the nth time. Asked for four times only: the clock of the process is slow in some sandboxes. */
+  private readonly marks = new Map<number, number>()
   private begun = 0n
   private used: NodeJS.CpuUsage = { user: 0, system: 0 }
   private before = 0
   private running = false
 
-  start(): void {
+  constructor(name: string, rounds: number) {
+    this.name = `${name}-${rounds}`
+    this.rounds = rounds
+    this.edge = Math.min(EDGE, rounds - 1)
+  }
+
+  async start(): Promise<void> {
     globalThis.gc?.()
+    await startProfile()
     this.before = process.memoryUsage.rss()
-    this.marks.length = 0
-    this.ran = 0
     this.running = true
     this.used = process.cpuUsage()
     this.begun = process.hrtime.bigint()
   }
 
-  private now(): readonly [number, number] {
+  private cpu(): number {
     const { system, user } = process.cpuUsage(this.used)
-    return [Number(process.hrtime.bigint() - this.begun) / 1000, user + system]
+    return user + system
   }
 
   /** Called by every run of a tool. */
   tool(name: string, args: Arguments): string {
     if (this.running) {
       this.ran++
-      this.marks.push(this.now())
+      const { edge, ran, rounds } = this
+      if (ran === 1 || ran === 1 + edge || ran === rounds - edge || ran === rounds) this.marks.set(ran, this.cpu())
     }
     return result(name, args)
   }
 
-  finish(): Measured {
-    const [wall, cpu] = this.now()
+  private rate(from: number, to: number): number {
+    return to <= from ? Number.NaN : ((this.marks.get(to) ?? 0) - (this.marks.get(from) ?? 0)) / (to - from)
+  }
+
+  async finish(): Promise<Measured> {
+    const wall = Number(process.hrtime.bigint() - this.begun) / 1000
+    const cpu = this.cpu()
     const peak = process.resourceUsage().maxRSS * 1024
-    globalThis.gc?.()
+    await endProfile(this.name)
+    // Buffers are given back beside the collection and not in it.
+    for (let i = 0; i < 3; i++) {
+      globalThis.gc?.()
+      await sleep(20)
+    }
     const { arrayBuffers, heapUsed } = process.memoryUsage()
-    return { wall, cpu, marks: this.marks, ran: this.ran, before: this.before, peak, live: heapUsed + arrayBuffers }
+    return {
+      wall,
+      cpu,
+      first: this.rate(1, 1 + this.edge),
+      last: this.rate(this.rounds - this.edge, this.rounds),
+      ran: this.ran,
+      before: this.before,
+      peak,
+      live: heapUsed + arrayBuffers
+    }
   }
 }

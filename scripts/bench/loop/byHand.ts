@@ -53,11 +53,11 @@ const converse = async (client: OpenAI, head: Head, meter: Meter): Promise<void>
 }
 
 /** Runs the warm-up and then the conversation that is measured. */
-export const byHand = async (baseURL: string, head: Head): Promise<Measured> => {
+export const byHand = async (baseURL: string, rounds: number, head: Head): Promise<Measured> => {
   const client = new OpenAI({ apiKey: "bench", baseURL })
-  const meter = new Meter()
+  const meter = new Meter("by-hand", rounds)
   await converse(client, head, meter)
-  meter.start()
+  await meter.start()
   await converse(client, head, meter)
   return meter.finish()
 }

@@ -47,8 +47,8 @@ const converse = (id: string) =>
   }))
 
 /** Runs the warm-up and then the conversation that is measured, each in a session of its own. */
-export const holdfast = (kind: string, baseURL: string, folder: string): Promise<Measured> => {
-  const meter = new Meter()
+export const holdfast = (kind: string, baseURL: string, rounds: number, folder: string): Promise<Measured> => {
+  const meter = new Meter(kind, rounds)
   const handlers = Object.fromEntries(
     names.map((name) => [name, (args: typeof parameters.Type) => Effect.sync(() => meter.tool(name, args))])
   ) as Record<ToolName, (args: typeof parameters.Type) => Effect.Effect<string>>
@@ -65,9 +65,9 @@ export const holdfast = (kind: string, baseURL: string, folder: string): Promise
   return Effect.runPromise(
     Effect.gen(function*() {
       yield* converse("warm-up")
-      meter.start()
+      yield* Effect.promise(() => meter.start())
       yield* converse("measured")
-      return meter.finish()
+      return yield* Effect.promise(() => meter.finish())
     }).pipe(Effect.provide(layer))
   )
 }

@@ -40,7 +40,7 @@ const server = await startServer(join(import.meta.dirname, "server.ts"), [values
 const ask = async <A>(path: string): Promise<A> => (await fetch(`${server.url}/${path}`)).json() as Promise<A>
 
 const run = async (name: string, kind: string, warm: number, rounds: number): Promise<Cell> => {
-  const measured = await runCell<Measured>(cellFile, [kind, `${server.url}/${name}/${warm}/${rounds}`, headFile], {
+  const measured = await runCell<Measured>(cellFile, [kind, `${server.url}/${name}/${warm}/${rounds}`, String(rounds), headFile], {
     flags: ["--expose-gc"]
   })
   return { ...measured, seen: await ask<Seen>(name) }
@@ -58,12 +58,6 @@ const takeHead = async (): Promise<void> => {
 
 /** What all cells of one size must agree in. */
 const work = ({ ran, seen }: Cell): string => JSON.stringify([ran, seen])
-
-/** Microseconds of CPU a round over the first or the last 20 rounds of a cell. */
-const rate = ({ marks }: Measured, from: number, to: number): number =>
-  (marks[to]![1] - marks[from]![1]) / Math.max(1, to - from)
-const early = (cell: Measured) => rate(cell, 0, Math.min(20, cell.marks.length - 1))
-const late = (cell: Measured) => rate(cell, Math.max(0, cell.marks.length - 21), cell.marks.length - 1)
 
 const us = (value: number) => value < 10_000 ? `${value.toFixed(0)} µs` : `${(value / 1000).toFixed(1)} ms`
 
@@ -91,14 +85,14 @@ try {
     const base = {
       wall: of("by-hand", ({ wall }) => wall),
       cpu: of("by-hand", ({ cpu }) => cpu),
-      first: of("by-hand", early),
-      last: of("by-hand", late)
+      first: of("by-hand", ({ first }) => first),
+      last: of("by-hand", ({ last }) => last)
     }
     const summary = kinds.map((kind) => {
       const wall = of(kind, (cell) => cell.wall)
       const cpu = of(kind, (cell) => cell.cpu)
-      const first = of(kind, early)
-      const last = of(kind, late)
+      const first = of(kind, (cell) => cell.first)
+      const last = of(kind, (cell) => cell.last)
       const peak = of(kind, (cell) => cell.peak)
       const growth = of(kind, (cell) => cell.peak - cell.before)
       const live = of(kind, (cell) => cell.live)

@@ -1,25 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import {
-  CompactionProjection,
-  foldPlanMode,
-  HeaderProjection,
-  History,
-  Inbox,
-  type ModelRequest,
-  RetryPolicy,
-  TransportError,
-  Usage
-} from "../../src/index.ts"
-import { inOrder, type Reply, serverError } from "../support/ScriptedModel.ts"
+import { CompactionProjection, History, RetryPolicy, Usage } from "../../src/index.ts"
+import { inOrder, serverError } from "../support/ScriptedModel.ts"
 import { storage } from "../support/Storage.ts"
 import { call, play, playOn, playUntilDeath } from "../support/Story.ts"
 import { log, ofType, types, world, type WorldOptions } from "../support/World.ts"
-import { isSummaryRequest, rebuilt, summarising, unpaired } from "./support.ts"
-
-const tooLong: Reply = {
-  error: new TransportError({ reason: "ContextLength", code: "400", detail: "too long", retryable: false })
-}
+import { isSummaryRequest, summarising } from "./support.ts"
 
 /** The scripted model counts 100 tokens for every prompt. */
 const small = { maxPromptTokens: 50, keepTokens: 0 }
@@ -31,8 +17,6 @@ const make = (
 ) => world({ script: summarising(script, summary), settings: fast, ...options })
 
 const fast = RetryPolicy.layer({ base: "1 millis" })
-
-const kinds = (request: ModelRequest) => request.messages.map((message) => message.role)
 
 it.live("design 10: three failures in a row stop trying, with a typed reason, and the next turn goes on without", () => {
   const w = make(

@@ -4,7 +4,6 @@ import {
   CompactionProjection,
   foldPlanMode,
   HeaderProjection,
-  History,
   Inbox,
   type ModelRequest,
   RetryPolicy,
@@ -13,7 +12,7 @@ import {
 } from "../../src/index.ts"
 import { inOrder, type Reply, serverError } from "../support/ScriptedModel.ts"
 import { storage } from "../support/Storage.ts"
-import { call, play, playOn, playUntilDeath } from "../support/Story.ts"
+import { call, play } from "../support/Story.ts"
 import { log, ofType, types, world, type WorldOptions } from "../support/World.ts"
 import { isSummaryRequest, rebuilt, summarising, unpaired } from "./support.ts"
 

@@ -6,7 +6,6 @@ import { knownProjections, Projection } from "../../src/journal/Projection.ts"
 import { bodyOf, type ScriptedModel } from "./ScriptedModel.ts"
 import type { Storage } from "./Storage.ts"
 import { isGuided } from "./Story.ts"
-import { ofType } from "./World.ts"
 
 const plain = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value

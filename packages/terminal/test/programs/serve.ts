@@ -25,7 +25,9 @@ const socket = connect(Number(process.argv[2]), "127.0.0.1")
 
 const tell = (message: FromTerminal) => void socket.write(`${JSON.stringify(message)}\n`)
 
-const endOf = (exit: Exit.Exit<unknown, { readonly _tag: string }>): { readonly end: unknown; readonly detail: string } => {
+const endOf = (
+  exit: Exit.Exit<unknown, { readonly _tag: string }>
+): { readonly end: unknown; readonly detail: string } => {
   if (Exit.isSuccess(exit)) return { end: exit.value, detail: "" }
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   const end = error?._tag ?? (Exit.hasInterrupts(exit) ? "interrupted" : "defect")

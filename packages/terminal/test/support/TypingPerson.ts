@@ -16,12 +16,17 @@ export class TerminalProgram implements AsyncDisposable {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const connected = new Promise<Socket>((resolve) => server.once("connection", resolve))
     // Wide enough that no line of the suite is wrapped, so what was shown can be compared with what was sent.
-    const pty = Pty.node(new URL("../programs/serve.ts", import.meta.url), [String((server.address() as AddressInfo).port)], {
+    const pty = Pty.node(new URL("../programs/serve.ts", import.meta.url), [
+      String((server.address() as AddressInfo).port)
+    ], {
       columns: 400,
       rows: 60,
       timeout: 60_000
     })
-    const gone = pty.exit().then(() => Promise.reject(new Error(`The program ended:\n${pty.text()}`)), () => new Promise<never>(() => {}))
+    const gone = pty.exit().then(
+      () => Promise.reject(new Error(`The program ended:\n${pty.text()}`)),
+      () => new Promise<never>(() => {})
+    )
     const socket = await Promise.race([connected, gone])
     gone.catch(() => {})
     return new TerminalProgram(pty, socket, () => server.close())
@@ -66,7 +71,7 @@ export class TerminalProgram implements AsyncDisposable {
         Effect.onInterrupt(() =>
           Effect.andThen(Effect.sync(() => this.#send({ do: "withdraw", id: question.id })), Deferred.await(ended))
         ),
-        Effect.flatMap(({ detail, end }) => {
+        Effect.flatMap(({ detail, end }): Effect.Effect<Answer, InteractionFailed | InteractionUnavailable> => {
           if (Schema.is(Answer)(end)) return Effect.succeed(end)
           if (end === "InteractionUnavailable") return Effect.fail(new InteractionUnavailable({ detail }))
           if (end === "InteractionFailed") return Effect.fail(new InteractionFailed({ provider: "terminal", detail }))
@@ -147,7 +152,9 @@ export class TerminalProgram implements AsyncDisposable {
   }
 
   /** The question that takes keys now, as it can be read from the screen and what has scrolled away above it. */
-  async #shown(): Promise<{ readonly id: string; readonly text: string; readonly choices: ReadonlyArray<string> } | undefined> {
+  async #shown(): Promise<
+    { readonly id: string; readonly text: string; readonly choices: ReadonlyArray<string> } | undefined
+  > {
     const ready = () => /(Enter chooses|Enter sends) · .*$/.test(this.pty.screen())
     if (!ready()) return undefined
     const all = this.pty.text()

@@ -27,14 +27,18 @@ const ending = (exit: Exit.Exit<unknown, unknown>): string => {
 const refusals = ["InteractionFailed", "InteractionUnavailable"]
 
 export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<InteractionProperty> => [
-  withProvider("interrupting the ask takes the question away, and the next one can be asked", test, (stage) =>
-    Effect.gen(function*() {
-      const question = planReview("# To be withdrawn")
-      const asking = yield* stage.ask(question)
-      yield* stage.withdraw(asking)
-      yield* stage.isGone(question)
-      yield* stage.stillWorks
-    })),
+  withProvider(
+    "interrupting the ask takes the question away, and the next one can be asked",
+    test,
+    (stage) =>
+      Effect.gen(function*() {
+        const question = planReview("# To be withdrawn")
+        const asking = yield* stage.ask(question)
+        yield* stage.withdraw(asking)
+        yield* stage.isGone(question)
+        yield* stage.stillWorks
+      })
+  ),
 
   withProvider("an ask that is interrupted at once shows nothing afterwards", test, (stage) =>
     Effect.gen(function*() {
@@ -79,19 +83,25 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       yield* same(yield* stage.answerTo(first), choose("a"), "and is answered")
     })),
 
-  withProvider("when the person cannot be reached any more, every ask is a typed refusal", test, (stage) =>
-    Effect.gen(function*() {
-      const { leave } = stage.person
-      if (leave === undefined) return
-      const question = planReview("# Nobody is there")
-      const asking = yield* stage.ask(question)
-      yield* leave
-      const open = ending(yield* stage.endOf(asking))
-      yield* holds(refusals.includes(open), `the open question ended with ${open}`)
-      const after = yield* Effect.forkChild(stage.interaction.ask(planReview("# Nobody at all")), { startImmediately: true })
-      const later = ending(yield* stage.endOf(after))
-      yield* holds(refusals.includes(later), `a question after that ended with ${later}`)
-    })),
+  withProvider(
+    "when the person cannot be reached any more, every ask is a typed refusal",
+    test,
+    (stage) =>
+      Effect.gen(function*() {
+        const { leave } = stage.person
+        if (leave === undefined) return
+        const question = planReview("# Nobody is there")
+        const asking = yield* stage.ask(question)
+        yield* leave
+        const open = ending(yield* stage.endOf(asking))
+        yield* holds(refusals.includes(open), `the open question ended with ${open}`)
+        const after = yield* Effect.forkChild(stage.interaction.ask(planReview("# Nobody at all")), {
+          startImmediately: true
+        })
+        const later = ending(yield* stage.endOf(after))
+        yield* holds(refusals.includes(later), `a question after that ended with ${later}`)
+      })
+  ),
 
   property(
     "closing the provider ends what it shows without an answer",
@@ -115,7 +125,10 @@ export const endingProperties = (test: InteractionUnderTest): ReadonlyArray<Inte
       yield* Effect.raceFirst(Fiber.await(late), Effect.sleep("1 second"))
       yield* withdraw(late)
       const after = ending(yield* endOf(late))
-      yield* holds(after === "an interruption" || refusals.includes(after), `a question after the close ended with ${after}`)
+      yield* holds(
+        after === "an interruption" || refusals.includes(after),
+        `a question after the close ended with ${after}`
+      )
     })
   )
 ]

@@ -1,12 +1,15 @@
 /**
  * What every interaction provider must do, for people who write one.
  *
+ * Beside the provider it needs a `Person`: a driver that does with the provider's own medium what a person would do.
+ *
  * @example
  * import { interactionConformance } from "@holdfast/testing"
+ * import { Layer } from "effect"
  * import { test } from "vitest"
- * import { MyPerson, MyProvider } from "./MyProvider.ts"
  *
- * interactionConformance(test, "MyProvider", { layer: Layer.provideMerge(MyPerson.layer, MyProvider.layer) })
+ * const layer = Layer.provideMerge(myPersonDriver, MyProvider.layer) // : Layer<Interaction | Person>
+ * interactionConformance(test, "MyProvider", { layer })
  */
 import { Effect } from "effect"
 import type { RegisterTest } from "../journal/JournalConformance.ts"

@@ -47,7 +47,7 @@ export interface Stage {
   readonly stillWorks: Effect.Effect<void, unknown>
 }
 
-export type Asking = Fiber.Fiber<Answer, unknown>
+type Asking = Fiber.Fiber<Answer, unknown>
 
 export const stage = (
   test: InteractionUnderTest,
@@ -75,7 +75,9 @@ export const stage = (
       const asking = yield* Effect.forkChild(interaction.ask(question), { startImmediately: true })
       yield* until(
         `the question "${question.title}" to be shown`,
-        Effect.suspend(() => asking.pollUnsafe() === undefined ? isShown(question) : Effect.as(Fiber.join(asking), true))
+        Effect.suspend(() =>
+          asking.pollUnsafe() === undefined ? isShown(question) : Effect.as(Fiber.join(asking), true)
+        )
       )
       return asking
     })
@@ -96,7 +98,10 @@ export const stage = (
       const answer: Answer = { _tag: "Answered", selected: ["b"] }
       yield* person.answer(question.id, answer)
       const got = yield* answerTo(asking)
-      yield* holds(JSON.stringify(got) === JSON.stringify(answer), `the next question was answered ${JSON.stringify(got)}`)
+      yield* holds(
+        JSON.stringify(got) === JSON.stringify(answer),
+        `the next question was answered ${JSON.stringify(got)}`
+      )
     })
   }
 }

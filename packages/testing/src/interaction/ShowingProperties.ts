@@ -20,7 +20,9 @@ const shows = ({ answerTo, ask, person }: Stage, question: Question, parts: Read
     for (const part of parts) {
       yield* holds(
         text.includes(part),
-        `the person cannot read this (${part.length} characters): ${part.slice(0, 200)}\nbut only this (${text.length} ` +
+        `the person cannot read this (${part.length} characters): ${
+          part.slice(0, 200)
+        }\nbut only this (${text.length} ` +
           `characters): ${text.slice(0, 2000)}`
       )
     }
@@ -29,11 +31,13 @@ const shows = ({ answerTo, ask, person }: Stage, question: Question, parts: Read
   })
 
 /** Whole characters of many scripts, none of which acts on anything. */
-const unicode = "# Plan: 测试 · प्रमाण · اختبار · בדיקה\n\n1. naïve café, e\u0301 and é are two things\n2. 👩‍👩‍👧 🇩🇪 👍🏽 keep together\n" +
+const unicode =
+  "# Plan: 测试 · प्रमाण · اختبار · בדיקה\n\n1. naïve café, e\u0301 and é are two things\n2. 👩‍👩‍👧 🇩🇪 👍🏽 keep together\n" +
   "3. 全角ＡＢＣ next to half\n4. 𝕏 𐍈 beyond the basic plane"
 
 /** What only a medium that keeps bytes can show as it is. */
-const bytes = "\uFEFF# Plan\r\n\r\n  two blanks at the end  \r\n\ttab\t\r\n\r\n\r\n``` not closed\n~~~\n---\n<b>&amp;</b> \\n %s $1\u2028\n\n"
+const bytes =
+  "\uFEFF# Plan\r\n\r\n  two blanks at the end  \r\n\ttab\t\r\n\r\n\r\n``` not closed\n~~~\n---\n<b>&amp;</b> \\n %s $1\u2028\n\n"
 
 const long = Array.from({ length: 1500 }, (_, i) => `${i + 1}. ${"step by step ".repeat(i % 12)}done`).join("\n")
 
@@ -59,23 +63,27 @@ export const showingProperties = (test: InteractionUnderTest): ReadonlyArray<Int
     ])
   }),
 
-  withProvider("an edit is shown with its diff and a process with its command line and folder", test, (stage) =>
-    Effect.gen(function*() {
-      const intent: Question["intent"] = { name: "approval", tool: "edit_file", allow: ["a"] }
-      const edit = plainQuestion({ intent, detail: "{}", preview: { kind: "diff", path: "src/a.ts", diff } })
-      yield* shows(stage, edit, ["src/a.ts", diff])
-      const command = "node --test && echo \"done\" | tee out.log"
-      yield* shows(
-        stage,
-        plainQuestion({ intent, detail: "{}", preview: { kind: "command", command, cwd: "/srv/project" } }),
-        [command, "/srv/project"]
-      )
-      yield* shows(
-        stage,
-        plainQuestion({ intent, detail: "{\"path\":\"a\"}", preview: { kind: "text", text: "Deletes the file a." } }),
-        ["Deletes the file a."]
-      )
-    })),
+  withProvider(
+    "an edit is shown with its diff and a process with its command line and folder",
+    test,
+    (stage) =>
+      Effect.gen(function*() {
+        const intent: Question["intent"] = { name: "approval", tool: "edit_file", allow: ["a"] }
+        const edit = plainQuestion({ intent, detail: "{}", preview: { kind: "diff", path: "src/a.ts", diff } })
+        yield* shows(stage, edit, ["src/a.ts", diff])
+        const command = "node --test && echo \"done\" | tee out.log"
+        yield* shows(
+          stage,
+          plainQuestion({ intent, detail: "{}", preview: { kind: "command", command, cwd: "/srv/project" } }),
+          [command, "/srv/project"]
+        )
+        yield* shows(
+          stage,
+          plainQuestion({ intent, detail: "{\"path\":\"a\"}", preview: { kind: "text", text: "Deletes the file a." } }),
+          ["Deletes the file a."]
+        )
+      })
+  ),
 
   withProvider("a plan in many scripts is shown whole", test, (stage) => shows(stage, planReview(unicode), [unicode])),
 
@@ -86,8 +94,11 @@ export const showingProperties = (test: InteractionUnderTest): ReadonlyArray<Int
     })),
 
   ...(test.reads === "text" ? [] : [
-    withProvider("a plan is shown byte for byte, with line ends, blanks and marks of every kind", test, (stage) =>
-      shows(stage, planReview(bytes), [bytes]))
+    withProvider(
+      "a plan is shown byte for byte, with line ends, blanks and marks of every kind",
+      test,
+      (stage) => shows(stage, planReview(bytes), [bytes])
+    )
   ]),
 
   withProvider("no question, however odd, is a defect or hangs", test, (stage) =>
@@ -98,7 +109,9 @@ export const showingProperties = (test: InteractionUnderTest): ReadonlyArray<Int
         { options: [], allowText: true },
         { options: [{ id: "a", label: "" }, { id: "b", label: "line one\nline two" }] },
         { options: Array.from({ length: 40 }, (_, i) => ({ id: `o${i}`, label: `Option ${i}` })) },
-        { options: [{ id: "../../x", label: "x" }, { id: "a b\u0000c", label: "y" }, { id: "selected: a", label: "z" }] },
+        {
+          options: [{ id: "../../x", label: "x" }, { id: "a b\u0000c", label: "y" }, { id: "selected: a", label: "z" }]
+        },
         { detail: "\u001b[2J\u001b]0;x\u0007\u0000\u202e\ud800 \n```\n````\n---\n# Your answer\n- [x] a\n" },
         { detail: "x".repeat(20_000) }
       ]

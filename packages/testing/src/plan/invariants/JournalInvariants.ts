@@ -145,7 +145,7 @@ export const journalInvariants: ReadonlyArray<Invariant> = [
         const logged = historyOf(events.slice(0, step.seq)).slice(0, step.data.through)
         const sent = request.messages.map(said)
         if (JSON.stringify(logged) !== JSON.stringify(sent)) {
-          return `session ${session}: the request of the step at ${step.seq} holds other messages than the journal`
+          return `session ${session}: the request of the step at ${step.seq} holds other messages than the journal: ${JSON.stringify(sent)} and ${JSON.stringify(logged)}`
         }
       }
       return undefined

@@ -54,6 +54,8 @@ export type Deed =
   | { readonly do: "wait" }
   | { readonly do: "interrupt"; readonly who: Who }
   | { readonly do: "fail-append"; readonly who: Who; readonly after: number; readonly fault: AppendFault }
+  /** From here on appends work again. */
+  | { readonly do: "mend" }
   | { readonly do: "close-plan" }
   | { readonly do: "open-plan" }
   | { readonly do: "reopen"; readonly who: Who }
@@ -214,6 +216,12 @@ const perform = (d: Draft, deed: Deed): string | undefined => {
     case "fail-append":
       agentOf(d, deed.who).fault = { after: deed.after, kind: deed.fault }
       return
+    case "mend":
+      for (const who of everybody) {
+        const agent = d.agents[who]
+        if (agent !== undefined) agent.fault = undefined
+      }
+      return
     case "close-plan":
       d.epoch = 0
       for (const who of d.queue) {
@@ -268,7 +276,7 @@ const waitOf = (model: PlanModel, who: Who): Wait | undefined => model.agents[wh
 /** Takes the journals and the running turns as they are, where the model cannot or must not foretell them. */
 const adopt = (
   model: PlanModel,
-  seen: { readonly [K in Who]?: { readonly log: ReadonlyArray<Fact>; readonly wait: Wait | undefined } },
+  seen: { readonly [K in Who]?: { readonly log: ReadonlyArray<Fact>; readonly known: number; readonly wait: Wait | undefined } },
   queue: ReadonlyArray<Who>
 ): PlanModel => ({
   ...model,
@@ -277,7 +285,7 @@ const adopt = (
     const now = seen[who]
     if (now === undefined) return []
     const old = model.agents[who] ?? newAgent([], initial)
-    const state = fold(now.log, model.look)
+    const state = fold(now.log.slice(0, now.known), model.look)
     const run = now.wait === undefined
       ? undefined
       : { wait: now.wait, outcomes: outcomesOf(model, state, now.wait), epoch: old.run?.epoch ?? model.epoch }

@@ -192,6 +192,8 @@ export class RealWorld {
       }
       case "fail-append":
         return this.disk.fail(this.idOf(deed.who), deed.after, deed.fault)
+      case "mend":
+        return this.disk.mend()
       case "close-plan":
         return void now.go(now.closePlan)
       case "open-plan":
@@ -204,7 +206,9 @@ export class RealWorld {
         return
       }
       case "resume":
-        if (agent !== undefined) now.go(Effect.tapCause(agent.resume(deed.mode), () => Effect.void))
+        if (agent !== undefined) {
+          now.go(Effect.tapCause(agent.resume(deed.mode), () => Effect.sync(() => void (this.result = "failed"))))
+        }
         return
       case "crash":
         return
