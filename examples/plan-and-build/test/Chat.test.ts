@@ -37,7 +37,7 @@ const normalise = (text: string, facts: Readonly<Record<string, string>>): strin
 }
 
 describe("a conversation without a key", { timeout: 600_000 }, () => {
-  it("enters, researches, is refused, reviewed twice, edits, enters again and leaves by command", async () => {
+  it("PM C2, C3, B2, B9: enters, researches, is refused, reviewed twice, edits, enters again and leaves by command", async () => {
     await using place = await workplace()
     await using pty = Pty.node(program, ["--chat", "--local", "--journal", place.journal, "--record", place.requests], {
       columns: 120,

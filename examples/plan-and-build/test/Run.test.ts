@@ -86,7 +86,7 @@ describe("without a terminal", { timeout: 300_000 }, () => {
     await rm(folderIn(out), { recursive: true })
   })
 
-  it("lists sessions, goes on with the last one, and starts in plan mode when it is told to", async () => {
+  it("PM C12: lists sessions, goes on with the last one, and starts in plan mode when it is told to", async () => {
     await using place = await workplace()
     const journal = ["--journal", place.journal]
     assert.deepStrictEqual(await run(...journal, "--list"), { code: 0, out: "There are no sessions.\n", err: "" })
@@ -137,7 +137,7 @@ describe("without a terminal", { timeout: 300_000 }, () => {
 })
 
 describe("the requests", { timeout: 300_000 }, () => {
-  it("never change a byte of header or history, and miss only what is new", async () => {
+  it("PM B9: never change a byte of header or history, and miss only what is new", async () => {
     const root = await Effect.runPromise(makeProject)
     const local = DeepSeekLocal.layer({ scenario: story, tokens: "exact" })
     const model = Layer.unwrap(

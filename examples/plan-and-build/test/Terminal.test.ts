@@ -48,6 +48,33 @@ describe("in a terminal", { timeout: 600_000 }, () => {
     await rm(folderIn(text), { recursive: true })
   })
 
+  it("PM C12: Shift+Tab selects plan mode and takes it back, and the input line tells which it is", async () => {
+    await using place = await workplace()
+    await using pty = start("--chat", "--journal", place.journal)
+    await pty.waitForScreen(/Ctrl-D leaves\.\n›/)
+    pty.press("shift-tab")
+    await pty.waitForScreen(/^plan ›/m)
+    pty.press("shift-tab")
+    await pty.waitForScreen(/^›/m)
+    pty.press("shift-tab")
+    await pty.waitForScreen(/^plan ›/m)
+    pty.type("/plan off")
+    pty.press("enter")
+    await pty.waitFor("Entering plan mode was cancelled.")
+    pty.press("ctrl-d")
+    assert.deepStrictEqual(await pty.exit(), { code: 0, signal: 0 })
+    const text = pty.text()
+    const events = await readEvents(place.journal, sessionIn(text))
+    assert.deepStrictEqual(ofType(events, "plan/selected").map(({ data }) => [data.active, data.by]), [
+      [true, "user"],
+      [false, "user"],
+      [true, "user"],
+      [false, "user"]
+    ])
+    assert.deepStrictEqual(ofType(events, "plan/mode"), [], "nothing came into force")
+    await rm(folderIn(text), { recursive: true })
+  })
+
   it("is interrupted by Ctrl-C, left by a second one, and finished by --resume", async () => {
     await using place = await workplace()
     await using first = start("--journal", place.journal)
