@@ -4,7 +4,7 @@
  * The loop asks `nextAction` what the journal's state calls for and carries it out. It keeps nothing that must survive: a
  * turn that was cut by a crash is resumed by the same loop.
  */
-import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope, Stream } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope, type Stream } from "effect"
 import { type Disposed, Fence } from "../Fence.ts"
 import { Commands, parseCommand, runCommand, type UnknownCommand } from "../human/Command.ts"
 import type { LiveEvent } from "../journal/LiveEvent.ts"

@@ -40,8 +40,6 @@ export const hookRefused = (name: string, reason: string): string => `${name} wa
 
 export const hookFailed = (name: string): string => `${name} was not run: a check before it failed.`
 
-export const previewFailed = (name: string, problem: string): string => `${name} was not run: ${problem}`
-
 export const gateChanged = (name: string): string =>
   `${name} was not run: while it waited, plan mode was selected. Go on with tools that only read.`
 

@@ -4,7 +4,6 @@ import { Tool, Toolkit } from "effect/ai"
 import {
   Agent,
   type AgentHandle,
-  type Answer,
   Harness,
   type HarnessOptions,
   type Interaction,
@@ -120,4 +119,3 @@ export const results = (events: ReadonlyArray<SessionEvent>) => ofType(events, "
 export const select = (agent: AgentHandle, active: boolean) =>
   Effect.flatMap(PlanMode, (plan) => plan.set(agent.session, active))
 
-export type { Answer }

@@ -1,6 +1,6 @@
 /** The program that is killed: it appends without end and says on its standard output what was acknowledged. */
 import { Journal, SessionId, type StoredEvent } from "@holdfast/core"
-import { Effect, type Layer, Stream } from "effect"
+import { Effect, type Layer, Schedule, Stream } from "effect"
 import { writeSync } from "node:fs"
 
 /** What each event says of its batch, so that a torn or a lost one is seen. */
@@ -64,7 +64,7 @@ export const crashWriter = (
       (name) =>
         Effect.retry(write(journal, SessionId.make(name)), {
           while: (error) => error._tag === "JournalConflict",
-          schedule: "5 millis"
+          schedule: Schedule.spaced("5 millis")
         }),
       { concurrency: "unbounded", discard: true }
     ))
