@@ -108,5 +108,9 @@ const text = [
 ].join("\n")
 writeFileSync(target, text)
 const without = rows.filter((id) => !ofRows.has(id))
-console.log(`${rows.length - without.length} of ${rows.length} rows have tests${without.length === 0 ? "" : `; without: ${without.join(", ")}`}`)
+console.log(
+  `${rows.length - without.length} of ${rows.length} rows have tests${
+    without.length === 0 ? "" : `; without: ${without.join(", ")}`
+  }`
+)
 console.log(`${ofCases.size} public cases have tests`)

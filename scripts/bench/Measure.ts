@@ -49,10 +49,15 @@ export const startServer = (
   args: ReadonlyArray<string> = []
 ): Promise<{ readonly url: string; readonly stop: () => void }> =>
   new Promise((resolve, reject) => {
-    const child: ChildProcess = spawn(process.execPath, [...flags, file, ...args], { stdio: ["pipe", "pipe", "inherit"] })
+    const child: ChildProcess = spawn(process.execPath, [...flags, file, ...args], {
+      stdio: ["pipe", "pipe", "inherit"]
+    })
     child.on("error", reject)
     child.on("close", (code) => reject(new Error(`${file} ended with ${code}`)))
-    createInterface({ input: child.stdout! }).once("line", (url) => resolve({ url, stop: () => void child.stdin?.end() }))
+    createInterface({ input: child.stdout! }).once(
+      "line",
+      (url) => resolve({ url, stop: () => void child.stdin?.end() })
+    )
   })
 
 /**

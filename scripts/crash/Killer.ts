@@ -18,7 +18,10 @@ const die = Effect.callback<never>(() => {
 })
 
 /** Wraps a journal; appends count from 0, over all sessions. */
-export const killer = <E, R>(journal: Layer.Layer<Journal, E, R>, point: KillPoint | undefined): Layer.Layer<Journal, E, R> =>
+export const killer = <E, R>(
+  journal: Layer.Layer<Journal, E, R>,
+  point: KillPoint | undefined
+): Layer.Layer<Journal, E, R> =>
   point === undefined ? journal : Layer.effect(
     Journal,
     Effect.map(Journal, (inner) => {

@@ -1,5 +1,5 @@
 /** Runs the example, kills it at one point, resumes it in a new process, and checks what must hold. */
-import { foldPlanMode, SessionId, type SessionEvent, Sessions } from "@holdfast/core"
+import { foldPlanMode, type SessionEvent, SessionId, Sessions } from "@holdfast/core"
 import { changes, defaultTask, makeProject } from "@holdfast/example-plan-and-build/Project"
 import { JournalSql } from "@holdfast/journal-sql"
 import { Effect, Layer, Stream } from "effect"
@@ -29,7 +29,11 @@ interface Ended {
 
 const start = (run: Run): Promise<Ended> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, ["--conditions=source", join(import.meta.dirname, "victim.ts"), JSON.stringify(run)], {
+    const child = spawn(process.execPath, [
+      "--conditions=source",
+      join(import.meta.dirname, "victim.ts"),
+      JSON.stringify(run)
+    ], {
       stdio: ["ignore", "pipe", "pipe"]
     })
     const output: Array<Buffer> = []
@@ -57,7 +61,9 @@ export interface Outcome {
 const session = "crash"
 
 /** The patch of a run that nobody kills: what every resumed run must come to as well. */
-export const undisturbed = async (): Promise<{ readonly patch: string; readonly events: ReadonlyArray<SessionEvent> }> => {
+export const undisturbed = async (): Promise<
+  { readonly patch: string; readonly events: ReadonlyArray<SessionEvent> }
+> => {
   const { done, run } = await workplace()
   try {
     const ended = await start({ ...run, create: true, task: defaultTask })

@@ -39,9 +39,11 @@ const program = work({
   conversation: false,
   resumeLine: ""
 }).pipe(
-  Effect.provide(app({ root: run.root, artifacts: `${run.journal}.artifacts` }).pipe(
-    Layer.provide(Layer.mergeAll(standIn({ slow: false }), person))
-  )),
+  Effect.provide(
+    app({ root: run.root, artifacts: `${run.journal}.artifacts` }).pipe(
+      Layer.provide(Layer.mergeAll(standIn({ slow: false }), person))
+    )
+  ),
   Effect.provide(Sessions.layer.pipe(Layer.provideMerge(journal))),
   Effect.provide(TerminalUi.layer.pipe(Layer.provide(NodeTerminal.layer))),
   Effect.map((completed) => {

@@ -10,7 +10,9 @@ export interface Finding {
 export const storedFindings = (events: ReadonlyArray<StoredEvent>): ReadonlyArray<Finding> =>
   events.flatMap((event, i) => [
     ...(event.seq === i ? [] : [{ seq: i, text: `event ${i} has the number ${event.seq}` }]),
-    ...(event.session === events[0]?.session ? [] : [{ seq: i, text: `event ${i} belongs to session ${event.session}` }]),
+    ...(event.session === events[0]?.session
+      ? []
+      : [{ seq: i, text: `event ${i} belongs to session ${event.session}` }]),
     ...(i === 0 && event.type !== "session/created"
       ? [{ seq: 0, text: `the first event is ${event.type} and not session/created` }]
       : [])
@@ -56,8 +58,9 @@ export const meaningFindings = (events: ReadonlyArray<SessionEvent>): ReadonlyAr
 /** What the next opening would put right: open calls and questions. It is no fault. */
 export const unfinished = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<string> => {
   const batch = Projection.fold(ToolBatch, events)
-  const open = batch.calls.filter((call) => call.status !== "done").map((call) => `${call.record.name} has no result yet`)
+  const open = batch.calls.filter((call) => call.status !== "done").map((call) =>
+    `${call.record.name} has no result yet`
+  )
   const asks = [...Projection.fold(OpenAsks, events).keys()].map((request) => `${request} is not answered yet`)
   return [...open, ...asks]
 }
-

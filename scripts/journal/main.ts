@@ -64,25 +64,28 @@ const show = Command.make("show", { journal, session }, ({ journal, session }) =
     if (fault !== undefined) yield* fail(fault)
   }).pipe(Effect.provide(over(journal)))).pipe(Command.withDescription("Shows a session as a timeline"))
 
-const fail = (text: string) =>
-  Effect.andThen(Console.error(text), Effect.sync(() => void (process.exitCode = 1)))
+const fail = (text: string) => Effect.andThen(Console.error(text), Effect.sync(() => void (process.exitCode = 1)))
 
 const chosen = (id: Option.Option<string>) =>
   Option.isSome(id)
     ? Effect.succeed([SessionId.make(id.value)])
     : Effect.map(Effect.flatMap(Journal, ({ list }) => list), (all) => all.map((summary) => summary.session))
 
-const exporting = Command.make("export", { journal, file, session: only }, ({ file, journal, session }) =>
-  Effect.gen(function*() {
-    const lines: Array<string> = []
-    for (const id of yield* chosen(session)) {
-      const { events, fault } = yield* readStored(id)
-      for (const event of events) lines.push(JSON.stringify(event))
-      if (fault !== undefined) yield* fail(fault)
-    }
-    yield* Effect.promise(() => writeFile(file, lines.map((line) => `${line}\n`).join(""), { flag: "wx" }))
-    yield* Console.log(`${lines.length} events exported`)
-  }).pipe(Effect.provide(over(journal)))).pipe(Command.withDescription("Writes sessions into a new file of JSON Lines"))
+const exporting = Command.make(
+  "export",
+  { journal, file, session: only },
+  ({ file, journal, session }) =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      for (const id of yield* chosen(session)) {
+        const { events, fault } = yield* readStored(id)
+        for (const event of events) lines.push(JSON.stringify(event))
+        if (fault !== undefined) yield* fail(fault)
+      }
+      yield* Effect.promise(() => writeFile(file, lines.map((line) => `${line}\n`).join(""), { flag: "wx" }))
+      yield* Console.log(`${lines.length} events exported`)
+    }).pipe(Effect.provide(over(journal)))
+).pipe(Command.withDescription("Writes sessions into a new file of JSON Lines"))
 
 const isStored = Schema.is(Schema.Struct({
   session: SessionId,
@@ -126,10 +129,13 @@ const write = (events: ReadonlyArray<StoredEvent>) =>
     }
   })
 
-const importing = Command.make("import", { journal, file }, ({ file, journal }) =>
-  Effect.flatMap(readLines(file), write).pipe(Effect.provide(openJournal(journal)))).pipe(
-    Command.withDescription("Reads sessions from a file of JSON Lines into a journal")
-  )
+const importing = Command.make(
+  "import",
+  { journal, file },
+  ({ file, journal }) => Effect.flatMap(readLines(file), write).pipe(Effect.provide(openJournal(journal)))
+).pipe(
+  Command.withDescription("Reads sessions from a file of JSON Lines into a journal")
+)
 
 const verify = Command.make("verify", { journal, session: only }, ({ journal, session }) =>
   Effect.gen(function*() {
@@ -142,25 +148,36 @@ const verify = Command.make("verify", { journal, session: only }, ({ journal, se
       if (reason !== undefined) yield* fail(`${id}: ${reason}`)
       if (findings.length === 0 && reason === undefined) yield* Console.log(`${id}: ${stored.length} events, sound`)
     }
-  }).pipe(Effect.provide(over(journal)))).pipe(Command.withDescription("Checks that sessions can be read and make sense"))
+  }).pipe(Effect.provide(over(journal)))).pipe(
+    Command.withDescription("Checks that sessions can be read and make sense")
+  )
 
 const into = Argument.String("into").pipe(Argument.withDescription("The journal that gets the copy"))
 
-const repair = Command.make("repair", { journal, session, into }, ({ into, journal, session }) =>
-  Effect.gen(function*() {
-    const id = SessionId.make(session)
-    const { events, fault } = yield* readStored(id).pipe(Effect.provide(openJournal(journal)))
-    const wrong = storedFindings(events)[0]
-    const decoded = yield* readEvents(id).pipe(Effect.provide(over(journal)))
-    const end = Math.min(wrong?.seq ?? events.length, decoded.fault === undefined ? events.length : decoded.events.length)
-    if (end === 0) return yield* fail(`Nothing of ${session} can be read: ${fault ?? decoded.fault ?? "it is empty"}`)
-    yield* write(events.slice(0, end)).pipe(Effect.provide(openJournal(into)))
-    yield* Console.log(
-      end === events.length && fault === undefined && decoded.fault === undefined
-        ? "The session was sound; the copy is the same."
-        : `The copy ends before event ${end}: ${wrong?.text ?? decoded.fault ?? fault ?? ""}. Opening it settles what was open.`
-    )
-  })).pipe(Command.withDescription("Copies what can be read of a session into another journal"))
+const repair = Command.make(
+  "repair",
+  { journal, session, into },
+  ({ into, journal, session }) =>
+    Effect.gen(function*() {
+      const id = SessionId.make(session)
+      const { events, fault } = yield* readStored(id).pipe(Effect.provide(openJournal(journal)))
+      const wrong = storedFindings(events)[0]
+      const decoded = yield* readEvents(id).pipe(Effect.provide(over(journal)))
+      const end = Math.min(
+        wrong?.seq ?? events.length,
+        decoded.fault === undefined ? events.length : decoded.events.length
+      )
+      if (end === 0) return yield* fail(`Nothing of ${session} can be read: ${fault ?? decoded.fault ?? "it is empty"}`)
+      yield* write(events.slice(0, end)).pipe(Effect.provide(openJournal(into)))
+      yield* Console.log(
+        end === events.length && fault === undefined && decoded.fault === undefined
+          ? "The session was sound; the copy is the same."
+          : `The copy ends before event ${end}: ${
+            wrong?.text ?? decoded.fault ?? fault ?? ""
+          }. Opening it settles what was open.`
+      )
+    })
+).pipe(Command.withDescription("Copies what can be read of a session into another journal"))
 
 const command = Command.make("journal").pipe(
   Command.withDescription("Looks after stored sessions"),
@@ -168,4 +185,3 @@ const command = Command.make("journal").pipe(
 )
 
 Command.run(command, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
-

@@ -12,7 +12,8 @@ const run = (...args: ReadonlyArray<string>) =>
     execFile(
       process.execPath,
       ["--conditions=source", join(import.meta.dirname, "../journal/main.ts"), ...args],
-      (error, stdout, stderr) => resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr })
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr })
     )
   })
 
@@ -80,4 +81,3 @@ it("a journal that cannot be named is a clear error", async () => {
   assert.notStrictEqual(code, 0)
   assert.include(output, "sqlite:FILE")
 })
-

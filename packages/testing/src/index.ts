@@ -1,5 +1,3 @@
-export { journalConformance, journalProperties, type RegisterTest } from "./journal/JournalConformance.ts"
-export type { JournalProperty, JournalUnderTest } from "./journal/Property.ts"
 export * from "./ChaosScheduler.ts"
 export { interactionConformance, interactionProperties } from "./interaction/InteractionConformance.ts"
 export { Person, type PersonDriver } from "./interaction/Person.ts"
@@ -7,4 +5,6 @@ export { NotOpen, ProgrammaticPerson, type ProgrammaticPersonOptions } from "./i
 export type { InteractionProperty, InteractionUnderTest } from "./interaction/Property.ts"
 export { crashLoop, type CrashLoopOptions, type CrashReport } from "./journal/CrashLoop.ts"
 export { crashWriter } from "./journal/CrashWriter.ts"
+export { journalConformance, journalProperties, type RegisterTest } from "./journal/JournalConformance.ts"
+export type { JournalProperty, JournalUnderTest } from "./journal/Property.ts"
 export { type SmallDisk, smallDisk } from "./journal/SmallDisk.ts"

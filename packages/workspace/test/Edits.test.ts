@@ -313,7 +313,8 @@ describe("what a person is shown", () => {
       Effect.gen(function*() {
         symlinkSync("src", join(root, "alias"))
         const catalog = yield* ToolCatalog
-        const key = (tool: string, path: string) => catalog.get(tool)!.traits.grantKey?.({ path }, caller().context("asked", new Map()))
+        const key = (tool: string, path: string) =>
+          catalog.get(tool)!.traits.grantKey?.({ path }, caller().context("asked", new Map()))
         for (const path of ["src/a.ts", "./src/b.ts", "src/../src/a.ts", join(root, "src/a.ts")]) {
           assert.strictEqual(key("edit_file", path), "edit:src", path)
           assert.strictEqual(key("write_file", path), "edit:src", path)

@@ -78,8 +78,10 @@ export const append = async (
   const { batch, count, sessions } = options
   const ids = Array.from({ length: sessions }, (_, i) => SessionId.make(`s${i}`))
   const batches = (id: SessionId) =>
-    Array.from({ length: Math.ceil(count / batch) }, (_, i) =>
-      Array.from({ length: Math.min(batch, count - i * batch) }, (_, j) => stored(id, i * batch + j)))
+    Array.from(
+      { length: Math.ceil(count / batch) },
+      (_, i) => Array.from({ length: Math.min(batch, count - i * batch) }, (_, j) => stored(id, i * batch + j))
+    )
   if (kind === "hand") {
     const hand = byHand(folder)
     const work = ids.map(batches)
@@ -91,8 +93,10 @@ export const append = async (
   return Effect.runPromise(
     Effect.scoped(Effect.gen(function*() {
       const journal = yield* Journal
-      const work = yield* Effect.forEach(ids, (id) =>
-        Effect.map(journal.writer(id), (writer) => ({ writer, batches: batches(id) })))
+      const work = yield* Effect.forEach(
+        ids,
+        (id) => Effect.map(journal.writer(id), (writer) => ({ writer, batches: batches(id) }))
+      )
       return yield* Effect.promise(() =>
         timed(count * sessions, () =>
           Effect.runPromise(
@@ -100,7 +104,8 @@ export const append = async (
               concurrency: "unbounded",
               discard: true
             })
-          )))
+          ))
+      )
     })).pipe(Effect.provide(layers(kind, folder)))
   )
 }
@@ -131,8 +136,7 @@ export const read = async (kind: string, folder: string, count: number): Promise
         for (let i = 0; i < count; i += 1000) yield* writer.append(events.slice(i, i + 1000))
       }))
       const sessions = yield* Sessions
-      return yield* Effect.promise(() =>
-        timed(count, () => Effect.runPromise(Stream.runDrain(sessions.read(id)))))
+      return yield* Effect.promise(() => timed(count, () => Effect.runPromise(Stream.runDrain(sessions.read(id)))))
     }).pipe(Effect.provide(Sessions.layer.pipe(Layer.provideMerge(journal))))
   )
 }
@@ -157,7 +161,8 @@ export const planRead = async (count: number): Promise<Measured> => {
         timed(reads, () => {
           for (let i = 0; i < reads; i++) if (session.view().get(PlanProjection).state.active) active++
           return active
-        }))
+        })
+      )
     })).pipe(Effect.provide(Sessions.layer.pipe(Layer.provide(Journal.layerMemory))))
   )
 }

@@ -32,7 +32,10 @@ const start = (...args: ReadonlyArray<string | number>): Measured =>
 const median = (numbers: ReadonlyArray<number>): number => [...numbers].sort((x, y) => x - y)[numbers.length >> 1] ?? 0
 
 /** The medians of each kind, measured in turns. */
-const compare = (kinds: ReadonlyArray<string>, run: (kind: string) => Measured): { readonly [kind: string]: Measured } => {
+const compare = (
+  kinds: ReadonlyArray<string>,
+  run: (kind: string) => Measured
+): { readonly [kind: string]: Measured } => {
   const all = new Map<string, Array<Measured>>(kinds.map((kind) => [kind, []]))
   for (let i = 0; i < Number(values.repeats); i++) {
     for (let k = 0; k < kinds.length; k++) {
@@ -62,23 +65,52 @@ const appends = appendCases.map(({ batch, count, name, sessions }) => {
   results[`append: ${name}`] = measured
   const { file, hand, sqlite } = measured
   const speed = (m: Measured | undefined) => `${((hand?.wall ?? 0) / (m?.wall ?? 1)).toFixed(2)} ×`
-  return [name, us(hand?.wall ?? 0), us(sqlite?.wall ?? 0), us(file?.wall ?? 0), speed(sqlite), speed(file),
-    `${((sqlite?.cpu ?? 0) / (hand?.cpu ?? 1)).toFixed(2)} ×`]
+  return [
+    name,
+    us(hand?.wall ?? 0),
+    us(sqlite?.wall ?? 0),
+    us(file?.wall ?? 0),
+    speed(sqlite),
+    speed(file),
+    `${((sqlite?.cpu ?? 0) / (hand?.cpu ?? 1)).toFixed(2)} ×`
+  ]
 })
 print("Appends of 1 KB events, µs an event; speed against the hand-written loop (higher is better)", [
-  "appends", "by hand", "SQLite", "file", "SQLite speed", "file speed", "SQLite CPU"
+  "appends",
+  "by hand",
+  "SQLite",
+  "file",
+  "SQLite speed",
+  "file speed",
+  "SQLite CPU"
 ], appends)
 
 const reads = [1000, 10_000, 100_000].map((count) => {
   const measured = compare(["parse", "hand", "sqlite", "file"], (kind) => start("read", kind, count))
   results[`read: ${count}`] = measured
   const { file, hand, parse, sqlite } = measured
-  const ratio = (m: Measured | undefined, base: Measured | undefined) => `${((m?.wall ?? 0) / (base?.wall ?? 1)).toFixed(2)} ×`
-  return [String(count), us(parse?.wall ?? 0), us(hand?.wall ?? 0), us(sqlite?.wall ?? 0), us(file?.wall ?? 0),
-    ratio(sqlite, parse), ratio(file, parse), ratio(sqlite, hand)]
+  const ratio = (m: Measured | undefined, base: Measured | undefined) =>
+    `${((m?.wall ?? 0) / (base?.wall ?? 1)).toFixed(2)} ×`
+  return [
+    String(count),
+    us(parse?.wall ?? 0),
+    us(hand?.wall ?? 0),
+    us(sqlite?.wall ?? 0),
+    us(file?.wall ?? 0),
+    ratio(sqlite, parse),
+    ratio(file, parse),
+    ratio(sqlite, hand)
+  ]
 })
 print("Reading back and decoding, µs an event; time against JSON.parse of the same bytes (lower is better)", [
-  "events", "JSON.parse", "rows by hand", "SQLite", "file", "SQLite/parse", "file/parse", "SQLite/by hand"
+  "events",
+  "JSON.parse",
+  "rows by hand",
+  "SQLite",
+  "file",
+  "SQLite/parse",
+  "file/parse",
+  "SQLite/by hand"
 ], reads)
 
 const plan = [100, 10_000, 1_000_000].map((count) => {
@@ -91,16 +123,23 @@ print("A read of plan mode, µs", ["events", "fold", "a walk over the log"], pla
 if (values.langgraph !== undefined) {
   const rows = [100, 400, 1600].map((steps) => {
     const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-"))
-    const theirs = JSON.parse(execFileSync(values.node, [join(import.meta.dirname, "langgraph.cjs"), folder, String(steps)], {
-      cwd: values.langgraph, encoding: "utf8"
-    })) as Measured & { readonly bytes: number }
+    const theirs = JSON.parse(
+      execFileSync(values.node, [join(import.meta.dirname, "langgraph.cjs"), folder, String(steps)], {
+        cwd: values.langgraph,
+        encoding: "utf8"
+      })
+    ) as Measured & { readonly bytes: number }
     rmSync(folder, { recursive: true, force: true })
     const ours = start("append", "sqlite", steps, 1, 1)
     results[`steps: ${steps}`] = { theirs, ours }
     return [String(steps), us(theirs.wall), us(ours.wall), Format.count(theirs.bytes), Format.count(steps * 1050)]
   })
   print("Saving a conversation step by step, µs a step, and bytes on disk", [
-    "steps", "LangGraph's checkpointer", "SQLite journal", "its bytes", "ours, about"
+    "steps",
+    "LangGraph's checkpointer",
+    "SQLite journal",
+    "its bytes",
+    "ours, about"
   ], rows)
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)

@@ -27,7 +27,9 @@ export interface Arguments {
 
 /** What each tool says of itself. */
 export const describe = (name: ToolName): string =>
-  `${name.replace("_", " ")}: works on one path of the project, from one line on, and returns at most a page of text. ` +
+  `${
+    name.replace("_", " ")
+  }: works on one path of the project, from one line on, and returns at most a page of text. ` +
   "Paths are relative to the project; lines count from 1."
 
 export const persona = Array.from(

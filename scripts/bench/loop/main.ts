@@ -12,7 +12,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { inTurns, keepResults, median, megabytes, percent, resultsFolder, runCell, spread, startServer, times } from "../Measure.ts"
+import {
+  inTurns,
+  keepResults,
+  median,
+  megabytes,
+  percent,
+  resultsFolder,
+  runCell,
+  spread,
+  startServer,
+  times
+} from "../Measure.ts"
 import type { Measured, Seen } from "./Work.ts"
 
 const { values } = parseArgs({
@@ -40,7 +51,12 @@ const server = await startServer(join(import.meta.dirname, "server.ts"), [values
 const ask = async <A>(path: string): Promise<A> => (await fetch(`${server.url}/${path}`)).json() as Promise<A>
 
 const run = async (name: string, kind: string, warm: number, rounds: number): Promise<Cell> => {
-  const measured = await runCell<Measured>(cellFile, [kind, `${server.url}/${name}/${warm}/${rounds}`, String(rounds), headFile], {
+  const measured = await runCell<Measured>(cellFile, [
+    kind,
+    `${server.url}/${name}/${warm}/${rounds}`,
+    String(rounds),
+    headFile
+  ], {
     flags: ["--expose-gc"]
   })
   return { ...measured, seen: await ask<Seen>(name) }
@@ -67,8 +83,11 @@ try {
   const proof: Array<ReadonlyArray<string>> = []
   const results: { [size: string]: unknown } = {}
   for (const rounds of sizes) {
-    const cells = await inTurns(kinds, Number(values.repeats), (kind, repeat) =>
-      run(`${kind}-${rounds}-${repeat}`, kind, Number(values.warm), rounds))
+    const cells = await inTurns(
+      kinds,
+      Number(values.repeats),
+      (kind, repeat) => run(`${kind}-${rounds}-${repeat}`, kind, Number(values.warm), rounds)
+    )
     const of = (kind: string, value: (cell: Cell) => number) => median(cells[kind]!.map(value))
     const equal = new Set(Object.values(cells).flat().map(work)).size === 1
     const { ran, seen } = cells["by-hand"]![0]!
@@ -139,8 +158,20 @@ try {
     "A tool loop with a growing history: the bare client by hand, and the harness over each journal",
     "",
     ...Format.table([
-      "rounds", "loop", "CPU/round", "ratio", "wall/round", "ratio", "first 20", "ratio", "last 20", "ratio", "peak RSS",
-      "growth", "live heap", "spread CPU / wall"
+      "rounds",
+      "loop",
+      "CPU/round",
+      "ratio",
+      "wall/round",
+      "ratio",
+      "first 20",
+      "ratio",
+      "last 20",
+      "ratio",
+      "peak RSS",
+      "growth",
+      "live heap",
+      "spread CPU / wall"
     ], rows),
     "",
     "Equal work, as the server saw it (all kinds and repeats)",

@@ -39,7 +39,8 @@ const frame = (delta: object, finish: string | null, usage: object | null) =>
 const words = (text: string) => text.match(/\s?\S+/g) ?? []
 
 const frames = (step: number, rounds: number, promptBytes: number): ReadonlyArray<string> => {
-  const thought = `The file before was fine, so number ${step} is next: I read it, look for what the task asks for, and note ` +
+  const thought =
+    `The file before was fine, so number ${step} is next: I read it, look for what the task asks for, and note ` +
     "what has to change. If the result is long, the part that matters is near the line that I asked for, so one call is " +
     "enough, and I can go on with the next file after it."
   const args: Arguments = { path: `src/part${step % 17}/file${step}.ts`, line: step + 1 }
@@ -62,7 +63,11 @@ const frames = (step: number, rounds: number, promptBytes: number): ReadonlyArra
     ...words(said).map((word) => frame({ content: word, reasoning_content: null }, null, null)),
     ...last ? [] : [
       // The ids that the harness mints itself, so that the requests of all clients are equal byte for byte.
-      call({ id: `call_${step + 1}_0`, type: "function", function: { name: names[step % names.length], arguments: "" } }),
+      call({
+        id: `call_${step + 1}_0`,
+        type: "function",
+        function: { name: names[step % names.length], arguments: "" }
+      }),
       ...(json.match(/.{1,4}/g) ?? []).map((piece) => call({ function: { arguments: piece } }))
     ],
     frame({ content: "", reasoning_content: null }, last ? "stop" : "tool_calls", usage),
@@ -107,7 +112,8 @@ const server = createServer(async (request, response) => {
     response.end(JSON.stringify(rest[0] === "body" ? last?.body : last?.seen))
     return
   }
-  const state = played.get(name) ?? { warm: Number(rest[0]), rounds: Number(rest[1]), requests: 0, bytes: [], last: undefined }
+  const state = played.get(name) ??
+    { warm: Number(rest[0]), rounds: Number(rest[1]), requests: 0, bytes: [], last: undefined }
   played.set(name, state)
   const chunks = await readAll(request)
   const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0)

@@ -27,7 +27,7 @@ import { cut } from "../tools/ToolOutcome.ts"
 import { ToolRunner } from "../tools/ToolRunner.ts"
 import { type AgentManifest, AgentManifests } from "./AgentManifest.ts"
 import { authorityOf, childAuthority, defaultGrant } from "./Authority.ts"
-import { Children, childOf, WorkDone } from "./Children.ts"
+import { childOf, Children, WorkDone } from "./Children.ts"
 import { childCatalog, childSections } from "./ChildParts.ts"
 import { workedFor } from "./Deadline.ts"
 import { type ChildResult, fromEvent, statusOf } from "./ChildResult.ts"
@@ -173,7 +173,12 @@ export class Subagent extends Context.Service<Subagent, {
           EXIT_PLAN_MODE
         ])
 
-      const open = (request: ChildRequest, id: SessionId, manifest: AgentManifest | undefined, cwd: string | undefined) =>
+      const open = (
+        request: ChildRequest,
+        id: SessionId,
+        manifest: AgentManifest | undefined,
+        cwd: string | undefined
+      ) =>
         Effect.catchTag(sessions.open(id), "SessionNotFound", () =>
           sessions.create({
             id,
@@ -189,7 +194,10 @@ export class Subagent extends Context.Service<Subagent, {
         Effect.gen(function*() {
           if (!wanted) return undefined
           if (Option.isNone(isolation)) {
-            return yield* new IsolationUnavailable({ reason: "none", detail: "this program has no isolated workspaces" })
+            return yield* new IsolationUnavailable({
+              reason: "none",
+              detail: "this program has no isolated workspaces"
+            })
           }
           const parentCwd = cwdOf(request.parent.view())
           if (parentCwd === undefined) {
@@ -232,7 +240,9 @@ export class Subagent extends Context.Service<Subagent, {
           const earlier = request.resume === undefined
             ? childOf(parent.view(), request.call)
             : parent.view().get(Children).get(SessionId.make(request.resume))
-          if (request.resume !== undefined && earlier === undefined) return yield* new NotAChild({ child: request.resume })
+          if (request.resume !== undefined && earlier === undefined) {
+            return yield* new NotAChild({ child: request.resume })
+          }
           if (request.resume === undefined && earlier?.ended !== undefined) {
             return fromEvent(earlier.ended, earlier.spawned.label)
           }
@@ -242,8 +252,10 @@ export class Subagent extends Context.Service<Subagent, {
           const id = earlier?.spawned.child ?? (yield* spawn(request, manifest))
           yield* claim(id)
           const label = earlier?.spawned.label ?? request.label
-          const isolated = yield* Effect.tapError(place(request, id, wanted), (error) =>
-            logEnd(parent, request.call, id, "Failed", error.message))
+          const isolated = yield* Effect.tapError(
+            place(request, id, wanted),
+            (error) => logEnd(parent, request.call, id, "Failed", error.message)
+          )
           const session = yield* open({ ...request, label }, id, manifest, isolated?.cwd)
           yield* Effect.acquireRelease(
             Effect.sync(() => void live.set(id, { session, label, parent: parent.id, state: "queued" })),
@@ -296,7 +308,10 @@ export class Subagent extends Context.Service<Subagent, {
               reasoning: usage.reasoning
             }
           }
-          yield* request.parent.transact(() => ({ events: [SessionEvent.event("child/ended", ended)], value: undefined }))
+          yield* request.parent.transact(() => ({
+            events: [SessionEvent.event("child/ended", ended)],
+            value: undefined
+          }))
           return fromEvent(ended, label)
         })
 

@@ -63,7 +63,12 @@ const labelOf = (params: Parameters, index: number): string => {
   return step?.label ?? step?.agent ?? `step ${index + 1}`
 }
 
-const runStep = (parts: Parts, permits: Semaphore.Semaphore, index: number, task: string): Effect.Effect<StepResult, StepError> => {
+const runStep = (
+  parts: Parts,
+  permits: Semaphore.Semaphore,
+  index: number,
+  task: string
+): Effect.Effect<StepResult, StepError> => {
   const label = labelOf(parts.params, index)
   return parts.subagent.run({
     parent: parts.parent,
@@ -145,7 +150,10 @@ const workflow = (
     const params = decode(args)
     if (params._tag === "Failure" || params.value.steps.length === 0) {
       return Effect.succeed(
-        failedOutcome("invalid_arguments", texts.invalidArguments("\"mode\" and at least one step with a \"task\" are needed."))
+        failedOutcome(
+          "invalid_arguments",
+          texts.invalidArguments("\"mode\" and at least one step with a \"task\" are needed.")
+        )
       )
     }
     if (params.value.steps.length > limits.workflowSteps) {

@@ -24,7 +24,9 @@ export const treeLimit = (limit: string, max: number): string =>
   `No agent was started: the limit of ${max} ${limit} is used up. Do the rest of the work yourself, or say what is left to do.`
 
 export const unknownAgent = (name: string, known: ReadonlyArray<string>): string =>
-  `No agent was started: there is no agent "${name}". Known: ${known.join(", ") || "none"}. Leave "agent" out for a general one.`
+  `No agent was started: there is no agent "${name}". Known: ${
+    known.join(", ") || "none"
+  }. Leave "agent" out for a general one.`
 
 export const isolationUnavailable = (detail: string): string =>
   `No agent was started: an isolated workspace cannot be had here (${detail}). Use isolation "none" for work that only reads, or do it yourself.`
@@ -65,7 +67,9 @@ export const changed = (paths: ReadonlyArray<string>, ranCommands: boolean): str
       "What you read of these files before is out of date: read them again before you edit them."
 
 export const patch = (artifact: string, files: number): string =>
-  `It worked in a workspace of its own. Its ${files} changed file${files === 1 ? "" : "s"} are kept as the patch ${artifact}; nothing is applied yet.`
+  `It worked in a workspace of its own. Its ${files} changed file${
+    files === 1 ? "" : "s"
+  } are kept as the patch ${artifact}; nothing is applied yet.`
 
 export const pointer = (session: SessionId): string => `Session of the agent: ${session}`
 
@@ -75,7 +79,8 @@ export const parameters = {
   task: "What the agent is to do, with everything that it needs to know: it sees nothing of your conversation.",
   label: "A short name for it, for people who watch.",
   agent: "The name of a declared agent; leave it out for a general one.",
-  isolation: "\"worktree\" gives it a copy of the project of its own, for work that changes files beside others. Default \"none\".",
+  isolation:
+    "\"worktree\" gives it a copy of the project of its own, for work that changes files beside others. Default \"none\".",
   resume: "The session id of a child of yours to go on with, instead of a new one.",
   mode: "\"parallel\": all at once; \"pipeline\": one after the other, each gets the output of the one before.",
   onFailure: "What a pipeline does when a step fails: \"stop\" (default) or \"pass\" what there is on."
@@ -91,12 +96,15 @@ export const descriptions = {
 } as const
 
 export const section = (agents: ReadonlyArray<{ readonly name: string; readonly description: string }>): string =>
-  agents.length === 0 ? "" : ["# Agents", "", ...agents.map(({ description, name }) => `- ${name}: ${description}`)].join("\n")
+  agents.length === 0
+    ? ""
+    : ["# Agents", "", ...agents.map(({ description, name }) => `- ${name}: ${description}`)].join("\n")
 
 export const pipelineInput = (task: string, label: string, output: string): string =>
   `${task}\n\nThe step before you, "${label}", said:\n\n${output}`
 
-export const skipped = (label: string): string => `The step "${label}" was not started, because a step before it did not complete.`
+export const skipped = (label: string): string =>
+  `The step "${label}" was not started, because a step before it did not complete.`
 
 export const tooManySteps = (max: number): string =>
   `Nothing was started: a workflow may have ${max} steps. Split it, or give each agent more to do.`

@@ -348,7 +348,8 @@ export class ToolRunner extends Context.Service<ToolRunner, {
         })
 
       return ToolRunner.of({
-        prepare: (session, calls) => Effect.forEach(calls, (call) => prepareCall(catalog, call, contextOf(session, call))),
+        prepare: (session, calls) =>
+          Effect.forEach(calls, (call) => prepareCall(catalog, call, contextOf(session, call))),
         startable: (view, calls) => {
           if (hooks.items().some((hook) => hook.before !== undefined)) return []
           const events: Array<NewEvent> = []

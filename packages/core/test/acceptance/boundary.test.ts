@@ -50,7 +50,13 @@ it.effect("PM B2: an entry between two steps is committed before the next reques
       const second = w.model.requests[1]!
       assert.isTrue(isGuided(second))
       assert.strictEqual(noticesIn(second).length, 1)
-      assert.deepStrictEqual(second.messages.map((message) => message.role), ["user", "assistant", "tool", "user", "user"])
+      assert.deepStrictEqual(second.messages.map((message) => message.role), [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user"
+      ])
       assert.include(second.messages[3]!.text, "by the way")
       assert.include(second.messages[4]!.text, "plan mode")
     }))

@@ -8,7 +8,9 @@ import { log, ofType, results, select, world } from "../support/World.ts"
 
 it.effect("PM N1: entering is a selection by the model; later calls of the batch that change something are refused", () => {
   const w = world({
-    script: inOrder({ calls: [call("change", "before"), enter, call("change", "after"), call("look")] }, { text: "ok" }),
+    script: inOrder({ calls: [call("change", "before"), enter, call("change", "after"), call("look")] }, {
+      text: "ok"
+    }),
     planSection: GUIDANCE,
     ...allowAll
   })

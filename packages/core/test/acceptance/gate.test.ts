@@ -13,7 +13,8 @@ const Input = Schema.Struct({ name: Schema.optionalKey(Schema.String) })
 const plugin = (
   name: string,
   ran: Array<string>,
-  options: { readonly reads?: boolean; readonly traits?: ToolTraits<typeof Input.Type>; readonly replace?: boolean } = {}
+  options: { readonly reads?: boolean; readonly traits?: ToolTraits<typeof Input.Type>; readonly replace?: boolean } =
+    {}
 ) => {
   const bare = Tool.make(name, { parameters: Input, success: Schema.String })
   const tool = options.reads === undefined ? bare : bare.annotate(Tool.Readonly, options.reads)
@@ -87,7 +88,9 @@ it.effect("PM G3: a selection while a turn runs refuses the very next call, befo
 it.effect("PM G3: leaving loosens nothing before the next request (case 53)", () => {
   const looking = Latch.makeUnsafe(false)
   const w = world({
-    script: inOrder({ calls: [call("look"), call("change", "same")] }, { calls: [call("change", "next")] }, { text: "ok" }),
+    script: inOrder({ calls: [call("look"), call("change", "same")] }, { calls: [call("change", "next")] }, {
+      text: "ok"
+    }),
     planSection: GUIDANCE,
     body: (tool) => tool === "look" ? Effect.as(looking.await, "looked") : Effect.succeed("changed"),
     ...allowAll
@@ -281,8 +284,9 @@ for (const [value, enforcement] of environments) {
         Layer.fresh(PlanGate.layerConfig).pipe(Layer.provide(w.layer)),
         scope
       ).pipe(Effect.provideService(ConfigProvider.ConfigProvider, provider))
-      const exit = yield* Effect.exit(Effect.flatMap(built, (context) =>
-        Effect.provideContext(PlanGate.useSync((gate) => gate.enforcement), context)))
+      const exit = yield* Effect.exit(
+        Effect.flatMap(built, (context) => Effect.provideContext(PlanGate.useSync((gate) => gate.enforcement), context))
+      )
       yield* Scope.close(scope, Exit.void)
       if (enforcement !== undefined) return assert.deepStrictEqual(exit, Exit.succeed(enforcement as never))
       const error = Exit.findErrorOption(exit)

@@ -45,68 +45,82 @@ const onOneSession = (dice: Dice, diskFailures?: number) => {
     }))
 }
 
-it.live("PM B10, E20, G11: any life of a session keeps plan mode's promises (case 11)", () =>
-  ChaosScheduler.explore({ runs: RUNS }, (dice) => onOneSession(dice)), 120_000)
+it.live(
+  "PM B10, E20, G11: any life of a session keeps plan mode's promises (case 11)",
+  () => ChaosScheduler.explore({ runs: RUNS }, (dice) => onOneSession(dice)),
+  120_000
+)
 
-it.live("PM S11, E20, G11: the same while the disk fails", () =>
-  ChaosScheduler.explore({ runs: RUNS, from: 10_001 }, (dice) => onOneSession(dice, 0.08)), 120_000)
+it.live(
+  "PM S11, E20, G11: the same while the disk fails",
+  () => ChaosScheduler.explore({ runs: RUNS, from: 10_001 }, (dice) => onOneSession(dice, 0.08)),
+  120_000
+)
 
-it.live("PM G11: nothing that changes the world starts while the gate is closed on it or above it", () =>
-  ChaosScheduler.explore({ runs: RUNS, from: 20_001 }, (dice) => {
-    const disk = storage()
-    const l = life(dice, disk)
-    return play(l.world, (root) =>
-      Effect.gen(function*() {
-        yield* l.watch(root)
-        const child = yield* startChild(root, "child")
-        yield* l.watch(child)
-        const below = yield* Effect.forkChild(randomUser(dice, child, 10, "child"))
-        yield* randomUser(dice, root, 10)
-        yield* Fiber.join(below)
-        yield* child.interrupt
-        yield* isUsable(l, root, disk)
-        isFine(l)
-        logIsSound(disk.events("child"))
-        const plan = disk.events("child").filter((event) => event.type.startsWith("plan/"))
-        assert.isTrue(plan.every((event) => event.type !== "plan/selected" || event.data.by === "user"))
-      }))
-  }), 120_000)
-
-it.live("PM S11, E12, E13: death at any append, then another process: nothing is lost, repeated or run twice (cases 46, 89)", () =>
-  ChaosScheduler.explore({ runs: RUNS, from: 30_001 }, (dice) => {
-    const disk = storage()
-    const first = life(dice, disk)
-    const at = 3 + dice.int(40)
-    const moment = dice.pick(["before", "after"] as const)
-    disk.dieWhen((_, n) => n === at ? moment : undefined)
-    return Effect.gen(function*() {
-      const lived = yield* Effect.exit(playUntilDeath(first.world, disk, (agent) =>
+it.live(
+  "PM G11: nothing that changes the world starts while the gate is closed on it or above it",
+  () =>
+    ChaosScheduler.explore({ runs: RUNS, from: 20_001 }, (dice) => {
+      const disk = storage()
+      const l = life(dice, disk)
+      return play(l.world, (root) =>
         Effect.gen(function*() {
-          yield* first.watch(agent)
-          yield* Effect.forever(randomUser(dice, agent, 5))
-        })))
-      assert.isTrue(Exit.isSuccess(lived), String(lived))
-      isFine(first)
-      logIsSound(disk.events(), false)
-      const before = disk.events()
-      const reborn = disk.reborn()
-      const second = life(dice, reborn)
-      yield* playOn(second.world, (agent) =>
-        Effect.gen(function*() {
-          foldsAgree(agent.session, reborn)
-          yield* second.watch(agent)
-          if (dice.chance(0.6)) {
-            const going = yield* Effect.forkChild(Effect.exit(agent.resume(dice.pick(["continue", "close"]))))
-            yield* randomUser(dice, agent, 4)
-            yield* Fiber.interrupt(going)
-          }
-          yield* isUsable(second, agent, reborn)
-          isFine(second)
-          // What had started before the death is never started again.
-          const started = new Set(ofType(before, "tool/started").map((event) => event.data.call))
-          const again = ofType(reborn.events(), "tool/started").slice(started.size).map((event) => event.data.call)
-          assert.deepStrictEqual(again.filter((id) => started.has(id)), [])
-          assert.deepStrictEqual(reborn.events().slice(0, before.length), before)
+          yield* l.watch(root)
+          const child = yield* startChild(root, "child")
+          yield* l.watch(child)
+          const below = yield* Effect.forkChild(randomUser(dice, child, 10, "child"))
+          yield* randomUser(dice, root, 10)
+          yield* Fiber.join(below)
+          yield* child.interrupt
+          yield* isUsable(l, root, disk)
+          isFine(l)
+          logIsSound(disk.events("child"))
+          const plan = disk.events("child").filter((event) => event.type.startsWith("plan/"))
+          assert.isTrue(plan.every((event) => event.type !== "plan/selected" || event.data.by === "user"))
         }))
-    })
-  }), 120_000)
+    }),
+  120_000
+)
+
+it.live(
+  "PM S11, E12, E13: death at any append, then another process: nothing is lost, repeated or run twice (cases 46, 89)",
+  () =>
+    ChaosScheduler.explore({ runs: RUNS, from: 30_001 }, (dice) => {
+      const disk = storage()
+      const first = life(dice, disk)
+      const at = 3 + dice.int(40)
+      const moment = dice.pick(["before", "after"] as const)
+      disk.dieWhen((_, n) => n === at ? moment : undefined)
+      return Effect.gen(function*() {
+        const lived = yield* Effect.exit(playUntilDeath(first.world, disk, (agent) =>
+          Effect.gen(function*() {
+            yield* first.watch(agent)
+            yield* Effect.forever(randomUser(dice, agent, 5))
+          })))
+        assert.isTrue(Exit.isSuccess(lived), String(lived))
+        isFine(first)
+        logIsSound(disk.events(), false)
+        const before = disk.events()
+        const reborn = disk.reborn()
+        const second = life(dice, reborn)
+        yield* playOn(second.world, (agent) =>
+          Effect.gen(function*() {
+            foldsAgree(agent.session, reborn)
+            yield* second.watch(agent)
+            if (dice.chance(0.6)) {
+              const going = yield* Effect.forkChild(Effect.exit(agent.resume(dice.pick(["continue", "close"]))))
+              yield* randomUser(dice, agent, 4)
+              yield* Fiber.interrupt(going)
+            }
+            yield* isUsable(second, agent, reborn)
+            isFine(second)
+            // What had started before the death is never started again.
+            const started = new Set(ofType(before, "tool/started").map((event) => event.data.call))
+            const again = ofType(reborn.events(), "tool/started").slice(started.size).map((event) => event.data.call)
+            assert.deepStrictEqual(again.filter((id) => started.has(id)), [])
+            assert.deepStrictEqual(reborn.events().slice(0, before.length), before)
+          }))
+      })
+    }),
+  120_000
+)

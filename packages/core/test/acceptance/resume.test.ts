@@ -25,29 +25,44 @@ import {
 import { person } from "../support/Person.ts"
 import { inOrder, type Reply, scriptedModel } from "../support/ScriptedModel.ts"
 import { holds, type Storage, storage } from "../support/Storage.ts"
-import { allowAll, call, codes, GUIDANCE, isGuided, plan, planning, play, playOn, playUntilDeath, submit } from "../support/Story.ts"
+import {
+  allowAll,
+  call,
+  codes,
+  GUIDANCE,
+  isGuided,
+  plan,
+  planning,
+  play,
+  playOn,
+  playUntilDeath,
+  submit
+} from "../support/Story.ts"
 import { log, ofType, Recorder, results, select, start, world } from "../support/World.ts"
 
 const on = (disk: Storage, ...replies: ReadonlyArray<Reply>) =>
   world({ script: inOrder(...replies), planSection: GUIDANCE, journal: disk.layer, ...allowAll })
 
-const submitting = (w: ReturnType<typeof world>, answer: Parameters<typeof w.person.answer>[0]) =>
-(agent: Parameters<Parameters<typeof play>[1]>[0]) =>
-  Effect.gen(function*() {
-    yield* select(agent, true)
-    yield* Effect.forkChild(w.person.answer(answer))
-    return yield* agent.prompt("plan it")
-  })
+const submitting =
+  (w: ReturnType<typeof world>, answer: Parameters<typeof w.person.answer>[0]) =>
+  (agent: Parameters<Parameters<typeof play>[1]>[0]) =>
+    Effect.gen(function*() {
+      yield* select(agent, true)
+      yield* Effect.forkChild(w.person.answer(answer))
+      return yield* agent.prompt("plan it")
+    })
 
 for (const moment of ["before", "after"] as const) {
   it.effect(`PM E12: consent, then death ${moment === "before" ? "before" : "with"} the tool result: the answer counts (cases 43, 89)`, () => {
     const disk = storage()
     const first = on(disk, { calls: [submit(), call("look")] })
-    disk.dieWhen((batch) => moment === "before" ? holds("tool/result")(batch) ? "before" : undefined : holds(
-        "review/answered"
-      )(batch)
-      ? "after"
-      : undefined)
+    disk.dieWhen((batch) =>
+      moment === "before" ? holds("tool/result")(batch) ? "before" : undefined : holds(
+          "review/answered"
+        )(batch)
+        ? "after"
+        : undefined
+    )
     const second = on(disk.reborn(), { calls: [call("change")] }, { text: "done" })
     return Effect.gen(function*() {
       yield* playUntilDeath(first, disk, submitting(first, choose("approve")))
@@ -263,7 +278,10 @@ it.effect("PM E10: plan mode's scope closes during a review, then Approve arrive
     assert.deepStrictEqual(w.person.withdrawn, [question.id])
     yield* Fiber.join(turn)
     const later = (yield* log(agent.session)).slice(length)
-    assert.deepStrictEqual(later.filter((event) => event.type.startsWith("plan/") || event.type.startsWith("review/")), [])
+    assert.deepStrictEqual(
+      later.filter((event) => event.type.startsWith("plan/") || event.type.startsWith("review/")),
+      []
+    )
     const said = results(yield* log(agent.session))[0]!
     assert.strictEqual(said.code, "plan_review_withdrawn")
     assert.include(said.content, "Present the plan again")

@@ -4,7 +4,19 @@ import { Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { type Answer, choose, dismiss, Interaction, InteractionFailed, say } from "../../src/index.ts"
 import { inOrder, type Reply } from "../support/ScriptedModel.ts"
-import { allowAll, call, codes, enter, GUIDANCE, isGuided, plan, planning, play, submit, until } from "../support/Story.ts"
+import {
+  allowAll,
+  call,
+  codes,
+  enter,
+  GUIDANCE,
+  isGuided,
+  plan,
+  planning,
+  play,
+  submit,
+  until
+} from "../support/Story.ts"
 import { log, ofType, results, select, world } from "../support/World.ts"
 
 const modes = (events: Parameters<typeof ofType>[0]) => ofType(events, "plan/mode").map((event) => event.data.active)
@@ -50,7 +62,12 @@ it.effect("PM E4: an approval is not valid for the next time of planning (case 2
 })
 
 const answers: ReadonlyArray<readonly [what: string, answer: unknown, code: string, says?: string]> = [
-  ["Approve with a text", { ...choose("approve"), text: "but mind the tests" }, "plan_answer_invalid", "but mind the tests"],
+  [
+    "Approve with a text",
+    { ...choose("approve"), text: "but mind the tests" },
+    "plan_answer_invalid",
+    "but mind the tests"
+  ],
   ["Approve with an empty text", { ...choose("approve"), text: "" }, "plan_answer_invalid"],
   ["both options", { _tag: "Answered", selected: ["approve", "keep-planning"] }, "plan_answer_invalid"],
   ["Approve twice", { _tag: "Answered", selected: ["approve", "approve"] }, "plan_answer_invalid"],
@@ -58,7 +75,12 @@ const answers: ReadonlyArray<readonly [what: string, answer: unknown, code: stri
   ["a label instead of an id", choose("Approve"), "plan_answer_invalid"],
   ["nothing chosen", { _tag: "Answered", selected: [] }, "plan_answer_invalid"],
   ["Keep planning", choose("keep-planning"), "plan_not_approved", "keep planning"],
-  ["Keep planning with a text", { ...choose("keep-planning"), text: "smaller steps" }, "plan_not_approved", "smaller steps"],
+  [
+    "Keep planning with a text",
+    { ...choose("keep-planning"), text: "smaller steps" },
+    "plan_not_approved",
+    "smaller steps"
+  ],
   ["only a text", say("use a\n  parser!"), "plan_not_approved", "use a\n  parser!"],
   ["the text approve", say("approve"), "plan_not_approved", "approve"],
   ["true", true, "plan_answer_invalid"],

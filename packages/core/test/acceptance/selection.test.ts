@@ -210,6 +210,8 @@ for (const [what, config, key] of configurations) {
       const exit = yield* Effect.exit(Effect.scoped(Layer.build(layer)))
       const error = Exit.findErrorOption(exit)
       assert.isTrue(error._tag === "Some" && error.value instanceof PlanModeConfigInvalid)
-      if (error._tag === "Some" && error.value instanceof PlanModeConfigInvalid) assert.strictEqual(error.value.key, key)
+      if (error._tag === "Some" && error.value instanceof PlanModeConfigInvalid) {
+        assert.strictEqual(error.value.key, key)
+      }
     }))
 }

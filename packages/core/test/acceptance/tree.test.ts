@@ -5,7 +5,19 @@ import { Tool } from "effect/ai"
 import { choose, type ModelRequest, signalTool, ToolCatalog } from "../../src/index.ts"
 import { PLAN_GATE } from "../../src/index.ts"
 import { inOrder } from "../support/ScriptedModel.ts"
-import { allowAll, call, codes, enter, GUIDANCE, isGuided, plan, play, startChild, submit, until } from "../support/Story.ts"
+import {
+  allowAll,
+  call,
+  codes,
+  enter,
+  GUIDANCE,
+  isGuided,
+  plan,
+  play,
+  startChild,
+  submit,
+  until
+} from "../support/Story.ts"
 import { log, ofType, results, select, world } from "../support/World.ts"
 
 /** Replies by who asks: the first words of the conversation name the agent. */
@@ -83,7 +95,10 @@ it.effect("PM R4: a child starts inactive, its gate is that of its parent, and i
 
 for (const [row, what, signal] of [["E16", "exit_plan_mode", submit()], ["N4", "enter_plan_mode", enter]] as const) {
   it.effect(`PM ${row}: ${what} by a child is refused, and the root is as it was (case 15)`, () => {
-    const w = world({ script: byAgent({ child: inOrder({ calls: [signal] }, { text: "done" }) }), planSection: GUIDANCE })
+    const w = world({
+      script: byAgent({ child: inOrder({ calls: [signal] }, { text: "done" }) }),
+      planSection: GUIDANCE
+    })
     return play(w, (root) =>
       Effect.gen(function*() {
         yield* select(root, true)
@@ -103,13 +118,15 @@ for (const [row, what, signal] of [["E16", "exit_plan_mode", submit()], ["N4", "
 it.effect("PM G12: a signal that starts children runs while planning, and its child can only read", () => {
   const Spawn = Tool.make("spawn_agent", { parameters: Schema.Struct({}), success: Schema.String })
   const spawned: Array<string> = []
-  const spawn = Layer.effectDiscard(ToolCatalog.use((catalog) =>
-    catalog.register(signalTool(Spawn, () =>
-      Effect.sync(() => {
-        spawned.push("child")
-        return { outcome: "ok" as const, content: "started" }
-      })))
-  ))
+  const spawn = Layer.effectDiscard(
+    ToolCatalog.use((catalog) =>
+      catalog.register(signalTool(Spawn, () =>
+        Effect.sync(() => {
+          spawned.push("child")
+          return { outcome: "ok" as const, content: "started" }
+        })))
+    )
+  )
   const w = world({
     script: byAgent({ root: inOrder({ calls: [call("spawn_agent")] }, { text: "ok" }), child: writing() }),
     extra: spawn,

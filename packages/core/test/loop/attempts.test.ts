@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { retryDelay, retryDefaults, Usage } from "../../src/index.ts"
+import { retryDefaults, retryDelay, Usage } from "../../src/index.ts"
 import { inOrder, serverError } from "../support/ScriptedModel.ts"
 import { log, ofType, results, start, world } from "../support/World.ts"
 
@@ -59,7 +59,10 @@ it.effect("an empty reply is a failed attempt and is never shown to the model", 
     const w = world({ script: inOrder({ text: "" }, { reasoning: "only thoughts" }, { text: "done" }) })
     const { end, events } = yield* turn(w)
     assert.strictEqual(end.reason, "completed")
-    assert.deepStrictEqual(ofType(events, "step/failed").map(({ data }) => data.message.includes("empty")), [true, true])
+    assert.deepStrictEqual(ofType(events, "step/failed").map(({ data }) => data.message.includes("empty")), [
+      true,
+      true
+    ])
     assert.deepStrictEqual(w.model.requests.at(-1)?.messages.map((message) => message.role), ["user"])
   }))
 
@@ -98,7 +101,12 @@ it.effect("usage sums what the provider counted", () =>
 it("case 159: delays grow, a server's wish is a lower bound, and a wish beyond the cap ends the attempts", () => {
   const error = { retryable: true }
   const delay = (attempt: number, random: number, asked?: number) => {
-    const wait = retryDelay(retryDefaults, asked === undefined ? error : { ...error, retryAfterMillis: asked }, attempt, random)
+    const wait = retryDelay(
+      retryDefaults,
+      asked === undefined ? error : { ...error, retryAfterMillis: asked },
+      attempt,
+      random
+    )
     return wait === undefined ? undefined : Number(String(wait).match(/\d+/)?.[0] ?? 0)
   }
   const at = (attempt: number, random = 0.5) => delay(attempt, random)

@@ -43,9 +43,12 @@ const Rubbish = Toolkit.make(
 
 it.effect("a tool that returns something else than it declared gives an error result", () =>
   Effect.gen(function*() {
-    const extra = ToolCatalog.add(Rubbish).pipe(Layer.provide(
-      Rubbish.toLayer({ rubbish: () => Effect.succeed({ n: "not a number" } as never) })
-    ), Layer.orDie)
+    const extra = ToolCatalog.add(Rubbish).pipe(
+      Layer.provide(
+        Rubbish.toLayer({ rubbish: () => Effect.succeed({ n: "not a number" } as never) })
+      ),
+      Layer.orDie
+    )
     const { end, results } = yield* outcomes([["rubbish", {}]], { extra })
     assert.strictEqual(end.reason, "completed")
     assert.strictEqual(results[0]?.outcome, "error")
@@ -97,7 +100,9 @@ it.effect("a cut never splits a surrogate pair", () =>
 
 it.effect("case 154: one bad call among three gets an error, the others run, the turn goes on", () =>
   Effect.gen(function*() {
-    const { end, results, w } = yield* outcomes([["look", { note: "a" }], ["look", "{\"note\": \"b"], ["look", { note: "c" }]])
+    const { end, results, w } = yield* outcomes([["look", { note: "a" }], ["look", "{\"note\": \"b"], ["look", {
+      note: "c"
+    }]])
     assert.strictEqual(end.reason, "completed")
     assert.deepStrictEqual(results.map((result) => result.outcome), ["ok", "error", "ok"])
     assert.deepStrictEqual(w.ran, ["look:a", "look:c"])
@@ -140,7 +145,9 @@ it.effect("an unknown tool gets a result that names the tools there are", () =>
 
 it.effect("case 146: calls with equal, empty or missing provider ids each run once under ids of the harness", () =>
   Effect.gen(function*() {
-    const { events, results, w } = yield* outcomes([["look", { note: "a" }], ["look", { note: "a" }], ["look", { note: "a" }]])
+    const { events, results, w } = yield* outcomes([["look", { note: "a" }], ["look", { note: "a" }], ["look", {
+      note: "a"
+    }]])
     const ids = ofType(events, "message/assistant")[0]?.data.calls.map((call) => call.id) ?? []
     assert.strictEqual(new Set(ids).size, 3)
     assert.deepStrictEqual(results.map((result) => result.call), ids)
@@ -183,7 +190,10 @@ it.effect("a hook may change arguments, refuse, or change what the model sees; w
     const events = yield* log(agent.session)
     assert.include(question.detail, "rewritten")
     assert.deepStrictEqual(w.ran, ["change:rewritten"])
-    assert.deepStrictEqual(results(events).map((result) => result.code ?? result.content), ["change done!", "hook_refused"])
+    assert.deepStrictEqual(results(events).map((result) => result.code ?? result.content), [
+      "change done!",
+      "hook_refused"
+    ])
     assert.strictEqual(ofType(events, "tool/started")[0]?.data.arguments, "{\"note\":\"rewritten\"}")
   }).pipe(Effect.provide(hook.pipe(Layer.provideMerge(w.layer))), Effect.scoped)
 })

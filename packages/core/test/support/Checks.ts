@@ -9,7 +9,9 @@ import { isGuided } from "./Story.ts"
 
 const plain = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value
-  if ("toArray" in value && typeof value.toArray === "function") return (value.toArray() as ReadonlyArray<unknown>).map(plain)
+  if ("toArray" in value && typeof value.toArray === "function") {
+    return (value.toArray() as ReadonlyArray<unknown>).map(plain)
+  }
   if (value instanceof Map) return [...value].map(([key, item]) => [plain(key), plain(item)])
   if (value instanceof Set) return [...value].map(plain)
   if (Array.isArray(value)) return value.map(plain)
@@ -81,7 +83,7 @@ export const asksAreSettled = (events: ReadonlyArray<SessionEvent>, closed = tru
       }
     }
   }
-  if (closed) for (const [request, n] of outcomes) assert.strictEqual(n, 1, `${request} has its outcome`)
+  if (closed) { for (const [request, n] of outcomes) assert.strictEqual(n, 1, `${request} has its outcome`) }
 }
 
 /** Every call has exactly one result, in call order, before anything else is said to the model. */
@@ -151,4 +153,3 @@ export const logIsSound = (events: ReadonlyArray<SessionEvent>, closed = true): 
   callsAreAnswered(events, closed)
   startsAreAllowed(events)
 }
-

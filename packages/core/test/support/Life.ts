@@ -47,7 +47,8 @@ export interface LifeOptions {
 }
 
 const wait = (dice: Dice, most: number): Effect.Effect<void> => {
-  const pause = (n: number): Effect.Effect<void> => n === 0 ? Effect.void : Effect.andThen(Effect.yieldNow, pause(n - 1))
+  const pause = (n: number): Effect.Effect<void> =>
+    n === 0 ? Effect.void : Effect.andThen(Effect.yieldNow, pause(n - 1))
   return Effect.suspend(() => pause(dice.int(most + 1)))
 }
 
@@ -182,22 +183,29 @@ export const randomUser = (dice: Dice, agent: AgentHandle, actions: number, who 
     const prompts: Array<Fiber.Fiber<unknown, unknown>> = []
     const act = dice.pick
     for (let i = 0; i < actions; i++) {
-      yield* Effect.ignore(act([
-        () => select(agent, true),
-        () => select(agent, true),
-        () => select(agent, false),
-        () => agent.command("/plan and look at x"),
-        () => agent.command("/plan off"),
-        () => agent.send(`${who}: ${i}`),
-        () => agent.interrupt,
-        () =>
-          Effect.suspend(() => {
-            const fiber = dice.pick(prompts)
-            return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
-          }),
-        () => Effect.map(Effect.forkChild(Effect.exit(agent.prompt(`${who}: ${i}`))), (fiber) => void prompts.push(fiber)),
-        () => Effect.map(Effect.forkChild(Effect.exit(agent.prompt(`${who}: ${i}`))), (fiber) => void prompts.push(fiber))
-      ])())
+      yield* Effect.ignore(
+        act([
+          () => select(agent, true),
+          () => select(agent, true),
+          () => select(agent, false),
+          () => agent.command("/plan and look at x"),
+          () => agent.command("/plan off"),
+          () => agent.send(`${who}: ${i}`),
+          () => agent.interrupt,
+          () =>
+            Effect.suspend(() => {
+              const fiber = dice.pick(prompts)
+              return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
+            }),
+          () =>
+            Effect.map(
+              Effect.forkChild(Effect.exit(agent.prompt(`${who}: ${i}`))),
+              (fiber) => void prompts.push(fiber)
+            ),
+          () =>
+            Effect.map(Effect.forkChild(Effect.exit(agent.prompt(`${who}: ${i}`))), (fiber) => void prompts.push(fiber))
+        ])()
+      )
       yield* wait(dice, 25)
     }
     return prompts

@@ -32,7 +32,10 @@ export interface Storage {
   /** How many appends the storage was asked for. */
   readonly appends: () => number
   /** Puts a log into the storage as another program might have left it. */
-  readonly put: (events: ReadonlyArray<{ readonly type: string; readonly data: StoredEvent["data"] }>, id?: string) => void
+  readonly put: (
+    events: ReadonlyArray<{ readonly type: string; readonly data: StoredEvent["data"] }>,
+    id?: string
+  ) => void
   readonly failWhen: (when: (batch: Batch, n: number) => Failure | undefined) => void
   readonly mend: () => void
   readonly dieWhen: (when: (batch: Batch, n: number) => Death | undefined) => void
@@ -57,7 +60,9 @@ const over = (logs: Map<string, Array<StoredEvent>>): Storage => {
       const first = batch[0]
       if (first === undefined) return Effect.void
       if (first.seq !== events.length) {
-        return Effect.fail(new JournalConflict({ session, seq: first.seq, detail: `there are ${events.length} events` }))
+        return Effect.fail(
+          new JournalConflict({ session, seq: first.seq, detail: `there are ${events.length} events` })
+        )
       }
       // What is stored is a copy, as it would be on a disk.
       logs.set(session, [...events, ...batch.map((event) => JSON.parse(JSON.stringify(event)) as StoredEvent)])

@@ -1,6 +1,14 @@
 /** How a test tells what happens: a session with an agent, a process that dies, a moment to wait for. */
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
-import { Agent, type AgentHandle, type EventData, type ModelRequest, PlanMode, SessionId, Sessions } from "../../src/index.ts"
+import {
+  Agent,
+  type AgentHandle,
+  type EventData,
+  type ModelRequest,
+  PlanMode,
+  SessionId,
+  Sessions
+} from "../../src/index.ts"
 import { PlanProjection } from "../../src/index.ts"
 import type { Storage } from "./Storage.ts"
 import { reopen, start, type World } from "./World.ts"
@@ -40,7 +48,9 @@ export const playUntilDeath = <A, E>(
     yield* Effect.raceFirst(
       disk.dead,
       Effect.flatMap(Fiber.await(fiber), (exit) =>
-        Effect.die(new Error(`the story ended before the process died: ${Exit.isSuccess(exit) ? "it was over" : exit}`)))
+        Effect.die(
+          new Error(`the story ended before the process died: ${Exit.isSuccess(exit) ? "it was over" : exit}`)
+        ))
     )
   })
 
@@ -82,7 +92,8 @@ export const noticesIn = (request: ModelRequest): ReadonlyArray<string> =>
       : []
   )
 
-export const codes = (results: ReadonlyArray<EventData<"tool/result">>) => results.map((result) => result.code ?? result.outcome)
+export const codes = (results: ReadonlyArray<EventData<"tool/result">>) =>
+  results.map((result) => result.code ?? result.outcome)
 
 /** The calls of the usual batches. */
 export const enter = ["enter_plan_mode", { reason: "several files" }] as const

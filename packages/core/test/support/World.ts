@@ -61,8 +61,7 @@ export const world = (options: WorldOptions): World => {
   const model = scriptedModel(options.script)
   const someone = options.person ?? person()
   const ran: Array<string> = []
-  const handler = (tool: string) => ({ note }: { readonly note?: string }) =>
-{
+  const handler = (tool: string) => ({ note }: { readonly note?: string }) => {
     // The call of the handler is the start of the body, whatever the effect does later.
     ran.push(note === undefined ? tool : `${tool}:${note}`)
     options.onStart?.(tool, note)
@@ -118,4 +117,3 @@ export const results = (events: ReadonlyArray<SessionEvent>) => ofType(events, "
 
 export const select = (agent: AgentHandle, active: boolean) =>
   Effect.flatMap(PlanMode, (plan) => plan.set(agent.session, active))
-

@@ -92,7 +92,9 @@ export const resolve = (
     case "spawn": {
       const next = everybody.find((who) => !now.exists.includes(who))
       const above = next === undefined ? undefined : parentOf[next]
-      return next === undefined || (above !== undefined && !now.exists.includes(above)) ? undefined : { do: what, who: next }
+      return next === undefined || (above !== undefined && !now.exists.includes(above))
+        ? undefined
+        : { do: what, who: next }
     }
     case "select":
       return of(now.exists, (who) => ({ do: what, who, on }))

@@ -10,7 +10,7 @@ import * as fc from "fast-check"
 import { type Choice, choices } from "./Choice.ts"
 import { PlanModel } from "./model/PlanModel.ts"
 import { lookup, type OwnCall, ownCalls, specOf } from "./model/Vocabulary.ts"
-import { Play, PlanModeBroken } from "./Play.ts"
+import { PlanModeBroken, Play } from "./Play.ts"
 import type { Parts } from "./real/Process.ts"
 import { RealWorld } from "./real/RealWorld.ts"
 
@@ -119,7 +119,11 @@ export const planProperties = async (options: PlanPropertyOptions = {}): Promise
   }).map((one) => ({ ...one, stubborn: one.stubborn && one.atLarge }))
   const replayPath = process.env["HOLDFAST_REPLAY"]
   const commands = fc.commands(
-    [choices(calls).map((choice): fc.AsyncCommand<{ readonly play: Play }, RealWorld> => new Command(choice, () => void deeds++))],
+    [
+      choices(calls).map((choice): fc.AsyncCommand<{ readonly play: Play }, RealWorld> =>
+        new Command(choice, () => void deeds++)
+      )
+    ],
     {
       maxCommands: options.length ?? 40,
       size: "max",

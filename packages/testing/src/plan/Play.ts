@@ -172,14 +172,19 @@ export class Play {
       }
     }
     this.#same("who waits for the person", real.queue(), model.queue)
-    const started = this.#allStarts().slice(this.#starts).map(({ session, tool }) => `${session.split("-").at(-1)} ${tool}`)
+    const started = this.#allStarts().slice(this.#starts).map(({ session, tool }) =>
+      `${session.split("-").at(-1)} ${tool}`
+    )
     this.#same("the bodies that start", started.sort(), starts.map(({ name, who }) => `${who} ${name}`).sort())
     const requests = real.requests.slice(this.#sent).map(({ request, session }) => ({
       who: session.split("-").at(-1),
       guided: request.tail?.includes("GUIDANCE") === true
     }))
     this.#same("the requests that are sent", requests, sent)
-    if (result === "failed" || (result !== undefined && result !== "said" && result !== "resumed" && real.result !== "done")) {
+    if (
+      result === "failed" ||
+      (result !== undefined && result !== "said" && result !== "resumed" && real.result !== "done")
+    ) {
       this.#same("what the person is told", real.result ?? null, result)
     }
     this.#count()

@@ -138,14 +138,20 @@ export const journalInvariants: ReadonlyArray<Invariant> = [
         const events = sessions.find(({ id }) => id === session)?.events.slice(0, known) ?? []
         const step = ofType(events, "step/open").at(-1)
         const key = `${session} ${step?.seq}`
-        if (step === undefined || used.has(key)) return `session ${session}: a request was sent that no step/open stands for`
+        if (step === undefined || used.has(key)) {
+          return `session ${session}: a request was sent that no step/open stands for`
+        }
         used.add(key)
-        if (request.tail !== step.data.tail) return `session ${session}: the tail is not that of the step at ${step.seq}`
+        if (request.tail !== step.data.tail) {
+          return `session ${session}: the tail is not that of the step at ${step.seq}`
+        }
         if (ofType(events, "session/compacted").length > 0) continue
         const logged = historyOf(events.slice(0, step.seq)).slice(0, step.data.through)
         const sent = request.messages.map(said)
         if (JSON.stringify(logged) !== JSON.stringify(sent)) {
-          return `session ${session}: the request of the step at ${step.seq} holds other messages than the journal: ${JSON.stringify(sent)} and ${JSON.stringify(logged)}`
+          return `session ${session}: the request of the step at ${step.seq} holds other messages than the journal: ${
+            JSON.stringify(sent)
+          } and ${JSON.stringify(logged)}`
         }
       }
       return undefined

@@ -63,14 +63,13 @@ export const ofType = <K extends SessionEvent["type"]>(
   events.filter((event): event is Extract<SessionEvent, { readonly type: K }> => event.type === type)
 
 /** Checks each journal by itself. */
-export const each =
-  (check: (session: SessionSeen) => string | undefined): Invariant["check"] => ({ sessions }) => {
-    for (const session of sessions) {
-      const wrong = check(session)
-      if (wrong !== undefined) return `session ${session.id}: ${wrong}`
-    }
-    return undefined
+export const each = (check: (session: SessionSeen) => string | undefined): Invariant["check"] => ({ sessions }) => {
+  for (const session of sessions) {
+    const wrong = check(session)
+    if (wrong !== undefined) return `session ${session.id}: ${wrong}`
   }
+  return undefined
+}
 
 /** Whether a session's journal has come to rest. */
 export const isSettled = ({ events, settled }: SessionSeen): boolean => {

@@ -62,7 +62,9 @@ const approvals = (events: ReadonlyArray<SessionEvent>): string | undefined => {
     if (permission.by === "grant" && !grants.has(permission.key)) return `${call} starts on a grant that nobody gave`
     if (permission.by !== "person") continue
     const about = asked.get(permission.request)
-    if (about?.outcome !== "once" && about?.outcome !== "session") return `${call} starts at ${event.seq} without consent`
+    if (about?.outcome !== "once" && about?.outcome !== "session") {
+      return `${call} starts at ${event.seq} without consent`
+    }
     if (about.call !== call || about.hash !== hash) return `${call} starts at ${event.seq} on consent to something else`
     if (used.has(permission.request)) return `the consent ${permission.request} is used twice`
     used.add(permission.request)
@@ -74,7 +76,9 @@ const oneApproval = (events: ReadonlyArray<SessionEvent>): string | undefined =>
   let approved = false
   for (const event of events) {
     if (event.type === "step/open") approved = false
-    if (event.type === "review/asked" && approved) return `a plan is reviewed at ${event.seq} in a step that has its approval`
+    if (event.type === "review/asked" && approved) {
+      return `a plan is reviewed at ${event.seq} in a step that has its approval`
+    }
     if (event.type === "review/answered" && event.data.outcome === "approved") approved = true
   }
   return undefined
@@ -158,7 +162,9 @@ export const peopleInvariants: ReadonlyArray<Invariant> = [
           const written = calls.find((call) => call.id === data.call)
           if (shown === undefined || written === undefined) continue
           const { plan } = JSON.parse(written.arguments) as { readonly plan?: unknown }
-          if (plan !== shown.question.detail) return `session ${id}: ${data.request} shows another plan than ${data.call}`
+          if (plan !== shown.question.detail) {
+            return `session ${id}: ${data.request} shows another plan than ${data.call}`
+          }
         }
       }
       return undefined

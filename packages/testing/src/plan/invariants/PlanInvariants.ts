@@ -86,7 +86,9 @@ const header = (events: ReadonlyArray<SessionEvent>): string | undefined => {
     if (event.type === "request/adopted") adopted = true
     if (event.type !== "request/header") continue
     const now = JSON.stringify(event.data.tools)
-    if (table !== undefined && table !== now && !adopted) return `the tool table changes at ${event.seq} and nobody adopted it`
+    if (table !== undefined && table !== now && !adopted) {
+      return `the tool table changes at ${event.seq} and nobody adopted it`
+    }
     table = now
     adopted = false
   }
@@ -121,7 +123,9 @@ export const planInvariants: ReadonlyArray<Invariant> = [
     check: each(({ events }) => {
       for (const step of ofType(events, "step/open")) {
         const { active } = foldPlanMode(events.slice(0, step.seq))
-        if (active !== step.data.planActive) return `the step at ${step.seq} says ${step.data.planActive}, the fold ${active}`
+        if (active !== step.data.planActive) {
+          return `the step at ${step.seq} says ${step.data.planActive}, the fold ${active}`
+        }
       }
       return undefined
     })
@@ -136,9 +140,9 @@ export const planInvariants: ReadonlyArray<Invariant> = [
         const { active } = foldPlanMode(events)
         const guided = request.tail?.includes(guidance) === true || request.header.system.includes(guidance)
         if (guided !== (active && planOpen)) {
-          return `session ${session}: the request after event ${known - 1} is ${guided ? "" : "not "}guided, plan mode is ${
-            active ? "on" : "off"
-          }`
+          return `session ${session}: the request after event ${known - 1} is ${
+            guided ? "" : "not "
+          }guided, plan mode is ${active ? "on" : "off"}`
         }
       }
       return undefined

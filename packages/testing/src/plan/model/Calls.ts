@@ -2,7 +2,19 @@
 import { type AgentState, askOf, effective } from "./AgentState.ts"
 import { codeOf, outcomeFor } from "./Answers.ts"
 import type { AnswerKind } from "./Answers.ts"
-import { agentOf, closedOn, type Draft, due, kindIn, openPlaces, parentOf, type Run, specOfCall, transact, type Who } from "./Draft.ts"
+import {
+  agentOf,
+  closedOn,
+  type Draft,
+  due,
+  kindIn,
+  openPlaces,
+  parentOf,
+  type Run,
+  specOfCall,
+  transact,
+  type Who
+} from "./Draft.ts"
 import type { AskKind, Fact } from "./Fact.ts"
 import type { CallSpec } from "./Vocabulary.ts"
 
@@ -185,7 +197,12 @@ const together = (d: Draft, who: Who, run: Run, calls: ReadonlyArray<number>): b
       transact(d, who, (now) => {
         const starting = calls.filter((i) => now.calls[i]!.status === "waiting")
         if (starting.length === 0) return []
-        const started = starting.map((i): Fact => ({ is: "started", call: i, name: now.calls[i]!.call.name, by: "none" }))
+        const started = starting.map((i): Fact => ({
+          is: "started",
+          call: i,
+          name: now.calls[i]!.call.name,
+          by: "none"
+        }))
         return [...due(now, run.outcomes), ...started]
       })
       return startBody(d, who, run, agentOf(d, who).state, calls)

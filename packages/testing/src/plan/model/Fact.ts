@@ -104,7 +104,9 @@ export const words = (fact: Fact): string => {
     case "mode":
       return `${fact.is} ${onOff(fact.on)}`
     case "open":
-      return `open ${fact.attempt === 1 ? "" : `attempt ${fact.attempt} `}${onOff(fact.on)}${fact.guided ? " guided" : ""}`
+      return `open ${fact.attempt === 1 ? "" : `attempt ${fact.attempt} `}${onOff(fact.on)}${
+        fact.guided ? " guided" : ""
+      }`
     case "reply":
       return fact.cut ? "reply cut off" : `reply [${fact.calls.map((call) => call.name).join(", ")}]`
     case "started":

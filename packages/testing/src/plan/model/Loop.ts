@@ -135,7 +135,9 @@ const cutCode = (d: Draft, state: AgentState, call: number, end: "interrupted" |
   if (status === "started") return end === "closed" ? "outcome_unknown" : "interrupted"
   const asked = askOf(state, call)
   const { kind } = specOfCall(d, made)
-  if (asked?.outcome === undefined || asked.kind === "approval" || (kind === "exit" && d.epoch === 0)) return "not_started"
+  if (asked?.outcome === undefined || asked.kind === "approval" || (kind === "exit" && d.epoch === 0)) {
+    return "not_started"
+  }
   if (end === "interrupted" && asked.outcome === "withdrawn by session") return "plan_review_interrupted"
   return codeOf(asked.kind, asked.outcome) ?? "not_started"
 }
@@ -154,7 +156,7 @@ export const interrupt = (d: Draft, who: Who): void => {
   d.queue = d.queue.filter((other) => other !== who)
   if (agent.fault !== undefined) d.loose = "an append may fail while a turn is being closed"
   const { wait } = run
-  if (wait.at === "bodies") for (const i of wait.open) run.outcomes = new Map([...run.outcomes, [i, "interrupted"]])
+  if (wait.at === "bodies") { for (const i of wait.open) run.outcomes = new Map([...run.outcomes, [i, "interrupted"]]) }
   try {
     if (wait.at === "ask") {
       const gated = wait.kind === "approval" && closedOn(d, who)
@@ -176,9 +178,14 @@ export const repair = (d: Draft, state: AgentState, mode: "continue" | "close"):
   if (state.phase === "idle") return open
   const after = fold(open, d.look, state)
   if (mode === "continue") return [...open, ...due(after, lost(after))]
-  return [...open, ...closeCalls(after, new Map(), (i) => cutCode(d, after, i, "closed")), { is: "end", reason: "closed" }]
+  return [...open, ...closeCalls(after, new Map(), (i) => cutCode(d, after, i, "closed")), {
+    is: "end",
+    reason: "closed"
+  }]
 }
 
 /** Calls that had started and have no result: what they did is not known, and they are never run again. */
 export const lost = (state: AgentState): ReadonlyMap<number, string> =>
-  new Map(openPlaces(state).flatMap((i) => state.calls[i]!.status === "started" ? [[i, "outcome_unknown"] as const] : []))
+  new Map(
+    openPlaces(state).flatMap((i) => state.calls[i]!.status === "started" ? [[i, "outcome_unknown"] as const] : [])
+  )

@@ -10,8 +10,8 @@ import type { AnswerKind } from "./Answers.ts"
 import { outcomeOfAnswer } from "./Calls.ts"
 import {
   agentOf,
-  type AppendFault,
   AppendFailed,
+  type AppendFault,
   type Draft,
   everybody,
   type ModelAgent,
@@ -276,7 +276,9 @@ const waitOf = (model: PlanModel, who: Who): Wait | undefined => model.agents[wh
 /** Takes the journals and the running turns as they are, where the model cannot or must not foretell them. */
 const adopt = (
   model: PlanModel,
-  seen: { readonly [K in Who]?: { readonly log: ReadonlyArray<Fact>; readonly known: number; readonly wait: Wait | undefined } },
+  seen: {
+    readonly [K in Who]?: { readonly log: ReadonlyArray<Fact>; readonly known: number; readonly wait: Wait | undefined }
+  },
   queue: ReadonlyArray<Who>
 ): PlanModel => ({
   ...model,

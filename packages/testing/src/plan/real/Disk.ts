@@ -4,7 +4,13 @@
  * To kill a process means here that its appends are never acknowledged again: everything that it would have done after them is left
  * undone, and another process opens the same storage.
  */
-import { type Journal, type JournalConflict, JournalUnavailable, type SessionId, type StoredEvent } from "@holdfast/core"
+import {
+  type Journal,
+  type JournalConflict,
+  JournalUnavailable,
+  type SessionId,
+  type StoredEvent
+} from "@holdfast/core"
 import { Effect, Exit, Scope } from "effect"
 import type { AppendFault } from "../model/Draft.ts"
 
@@ -55,35 +61,37 @@ export const makeDisk = (base: Journal["Service"]): Disk => {
     return Effect.never
   })
 
-  const append = (session: SessionId, inner: (events: ReadonlyArray<StoredEvent>) => Effect.Effect<void, AppendError>) =>
-  (
-    events: ReadonlyArray<StoredEvent>
-  ): Effect.Effect<void, AppendError> =>
-    Effect.suspend((): Effect.Effect<void, AppendError> => {
-      if (isDead) return Effect.never
-      if (events.length === 0) return inner(events)
-      const fault = due(session)
-      if (fault === "before") return die
-      if (fault === "refused" || fault === "lost") {
-        return Effect.fail(new JournalUnavailable({ ...detail, unsure: fault === "lost" }))
-      }
-      working++
-      const write = inner(events).pipe(
-        Effect.andThen(Effect.sync(() => void written.set(session, (written.get(session) ?? 0) + 1))),
-        Effect.ensuring(Effect.sync(() => void working--)),
-        // The acknowledgement takes its time: others act in between.
-        Effect.andThen(Effect.yieldNow),
-        Effect.andThen(Effect.suspend(() => isDead ? Effect.never : Effect.void))
-      )
-      if (fault === "kept") {
-        return Effect.andThen(write, Effect.fail(new JournalUnavailable({ ...detail, unsure: true })))
-      }
-      return fault === "after" ? Effect.andThen(write, die) : write
-    })
+  const append =
+    (session: SessionId, inner: (events: ReadonlyArray<StoredEvent>) => Effect.Effect<void, AppendError>) =>
+    (
+      events: ReadonlyArray<StoredEvent>
+    ): Effect.Effect<void, AppendError> =>
+      Effect.suspend((): Effect.Effect<void, AppendError> => {
+        if (isDead) return Effect.never
+        if (events.length === 0) return inner(events)
+        const fault = due(session)
+        if (fault === "before") return die
+        if (fault === "refused" || fault === "lost") {
+          return Effect.fail(new JournalUnavailable({ ...detail, unsure: fault === "lost" }))
+        }
+        working++
+        const write = inner(events).pipe(
+          Effect.andThen(Effect.sync(() => void written.set(session, (written.get(session) ?? 0) + 1))),
+          Effect.ensuring(Effect.sync(() => void working--)),
+          // The acknowledgement takes its time: others act in between.
+          Effect.andThen(Effect.yieldNow),
+          Effect.andThen(Effect.suspend(() => isDead ? Effect.never : Effect.void))
+        )
+        if (fault === "kept") {
+          return Effect.andThen(write, Effect.fail(new JournalUnavailable({ ...detail, unsure: true })))
+        }
+        return fault === "after" ? Effect.andThen(write, die) : write
+      })
 
   return {
     fail: (session, after, fault) => void armed.set(session, [...(armed.get(session) ?? []), { after, fault }]),
-    dieAt: (session, after, moment) => void armed.set(session, [...(armed.get(session) ?? []), { after, fault: moment }]),
+    dieAt: (session, after, moment) =>
+      void armed.set(session, [...(armed.get(session) ?? []), { after, fault: moment }]),
     mend: () => armed.clear(),
     isArmed: (session) => (armed.get(session) ?? []).length > 0,
     isDead: () => isDead,

@@ -35,7 +35,7 @@ import { ATTEMPTS } from "../model/Loop.ts"
 import { type Who } from "../model/Draft.ts"
 import type { Disk } from "./Disk.ts"
 import { type LanguageModel, makeLanguageModel, makePerson, type Person, type Thinking } from "./Puppets.ts"
-import { type StillClock, stillClock, Stepper } from "./Stepper.ts"
+import { Stepper, type StillClock, stillClock } from "./Stepper.ts"
 import { knownNow, makeWorkshop, stampHook, type Workshop } from "./Tools.ts"
 
 /** The parts of a program that its author brings. */

@@ -80,7 +80,10 @@ export const makePerson = (stubborn: boolean): Person => {
       ask: (question) =>
         Effect.acquireUseRelease(
           Effect.sync((): Shown => {
-            const item = { question, answered: Deferred.makeUnsafe<Answer, InteractionFailed | InteractionUnavailable>() }
+            const item = {
+              question,
+              answered: Deferred.makeUnsafe<Answer, InteractionFailed | InteractionUnavailable>()
+            }
             shown.set(question.id, item)
             seen.push({ question, answer: undefined })
             most = Math.max(most, shown.size)

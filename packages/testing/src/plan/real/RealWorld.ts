@@ -146,13 +146,20 @@ export class RealWorld {
         return
       case "say": {
         if (agent === undefined) return
-        const said = now.go(Effect.tapCause(agent.prompt(deed.text), () => Effect.sync(() => void (this.result = "failed"))))
+        const said = now.go(
+          Effect.tapCause(agent.prompt(deed.text), () => Effect.sync(() => void (this.result = "failed")))
+        )
         this.#prompts.set(deed.who, [...(this.#prompts.get(deed.who) ?? []), said])
         return
       }
       case "command":
         if (agent !== undefined) {
-          tell(Effect.map(agent.command(`/plan ${deed.text}`), (text) => text?.startsWith("Not recorded") ? "failed" : "done"))
+          tell(
+            Effect.map(
+              agent.command(`/plan ${deed.text}`),
+              (text) => text?.startsWith("Not recorded") ? "failed" : "done"
+            )
+          )
         }
         return
       case "reply": {
@@ -264,7 +271,9 @@ export class RealWorld {
     const asks = attention.open().some(({ question }) => question.asker.session === session.id)
     const view = session.view()
     const [kind] = view.get(OpenAsks).values()
-    if (asks && kind !== undefined) return { at: "ask", kind, call: askedCall(this.#events.get(who) ?? [], view.get(OpenAsks)) }
+    if (asks && kind !== undefined) {
+      return { at: "ask", kind, call: askedCall(this.#events.get(who) ?? [], view.get(OpenAsks)) }
+    }
     const { attempt, phase } = view.get(TurnProjection)
     return phase === "boundary" && attempt > 0 && clock.sleepers() > 0 ? { at: "retry" } : undefined
   }
@@ -272,7 +281,9 @@ export class RealWorld {
   /** Who waits for the person, in the order in which they came. */
   queue(): ReadonlyArray<Who> {
     const attention = this.now.services.mapUnsafe.get(Attention.key) as Attention["Service"]
-    return attention.open().flatMap(({ question }) => everybody.filter((who) => this.idOf(who) === question.asker.session))
+    return attention.open().flatMap(({ question }) =>
+      everybody.filter((who) => this.idOf(who) === question.asker.session)
+    )
   }
 
   situation(): Situation {
@@ -367,7 +378,9 @@ const askedCall = (events: ReadonlyArray<SessionEvent>, open: ReadonlyMap<string
     (event.type === "review/asked" || event.type === "approval/asked" || event.type === "question/asked") &&
     open.has(event.data.request)
   )
-  return asked !== undefined && "call" in (asked.data as object) ? place((asked.data as { readonly call: string }).call) : -1
+  return asked !== undefined && "call" in (asked.data as object)
+    ? place((asked.data as { readonly call: string }).call)
+    : -1
 }
 
 const wordFor = (error: { readonly _tag: string }): string => {
