@@ -53,6 +53,14 @@ const marksFor = (text: string, answer: Answer): readonly [ReadonlyArray<number>
   return [ticked, answer.text ?? ""]
 }
 
+const untilTaken = async (path: string, filled: string): Promise<void> => {
+  for (let tries = 0; tries < 200; tries++) {
+    const now = await readFile(path, "utf8").catch(() => undefined)
+    if (now !== filled) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
 /** The driver for the conformance suite. */
 export const folderReader = (folder: string): Layer.Layer<Person> =>
   Layer.sync(Person, () => {
@@ -75,6 +83,8 @@ export const folderReader = (folder: string): Layer.Layer<Person> =>
           await writeFile(path, filled)
           // The editor of a late person still has the file open under its old name, and saves it there.
           if (dirname(path) !== folder) await writeFile(join(folder, basename(path)), filled)
+          // A file that has not been looked at yet can be changed: the answer is given when it has been taken or complained of.
+          else await untilTaken(path, filled)
         }),
       leave: Effect.tryPromise(() => rm(folder, { recursive: true, force: true }))
     }
