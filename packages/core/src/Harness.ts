@@ -2,7 +2,7 @@
  * The harness put together: one layer for programs written with Effect, and the same things as promises for those that
  * are not.
  */
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Schema, Scope, Stream } from "effect"
+import { Cause, type Duration, Effect, Exit, Layer, ManagedRuntime, Schema, Scope, Stream } from "effect"
 import { Agent, type AgentHandle, type TurnEnd } from "./agent/Agent.ts"
 import { CompactionLimits, type CompactionOptions } from "./agent/Compaction.ts"
 import type { CompactionEnd } from "./agent/CompactionState.ts"
@@ -39,6 +39,8 @@ export interface HarnessOptions {
   readonly enforcement?: Enforcement
   readonly review?: ReviewOptions
   readonly approval?: ApprovalOptions
+  /** How long the person has for a question of the model, from the moment that it is shown. Default: as long as they like. */
+  readonly question?: { readonly deadline?: Duration.Input }
   /** How many questions the person is shown at once. Default: what the provider can show. */
   readonly attention?: number
   /** Compacts the history when it grows too long, and adds `/compact`. Default: it never does, unless a person asks. */
@@ -88,7 +90,7 @@ const layer = (
     PlanMode.layer({ section: options.planSection ?? defaultSection }, options.review),
     gate,
     PlanSignals.layer,
-    AskUser.layer()
+    AskUser.layer(options.question)
   )
   const agent = options.compaction === undefined
     ? Agent.layer

@@ -272,7 +272,7 @@ export class Play {
   async #close(): Promise<void> {
     const { real } = this
     const { agents, go, model, person, stepper, workshop } = real.now
-    for (const { scope } of [...agents.values()].reverse()) await settled(go(Scope.close(scope, Exit.void)), stepper)
+    for (const { scope } of [...agents.values()].toReversed()) await settled(go(Scope.close(scope, Exit.void)), stepper)
     agents.clear()
     await settled(go(real.now.end), stepper)
     await real.readAll()

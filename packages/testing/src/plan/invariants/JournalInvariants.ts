@@ -77,7 +77,10 @@ const historyOf = (events: ReadonlyArray<SessionEvent>): ReadonlyArray<string> =
       case "message/user":
         return [`user ${event.data.text}`]
       case "message/assistant":
-        return [`assistant ${event.data.text} ${event.data.calls.map(({ id }) => id).join(" ")}`]
+        // An interrupted reply that had said nothing yet is no message.
+        return event.data.interrupted === true && event.data.text === "" && event.data.reasoning === ""
+          ? []
+          : [`assistant ${event.data.text} ${event.data.calls.map(({ id }) => id).join(" ")}`]
       case "tool/result":
         return [`tool ${event.data.call} ${event.data.content}`]
       default:

@@ -30,7 +30,7 @@ import {
   ToolHooks,
   ToolRunner
 } from "@holdfast/core"
-import { Clock, Context, Effect, Exit, Fiber, Layer, Scheduler, Scope } from "effect"
+import { Clock, Context, Effect, Exit, type Fiber, Layer, Scheduler, Scope } from "effect"
 import { ATTEMPTS } from "../model/Loop.ts"
 import { type Who } from "../model/Draft.ts"
 import type { Disk } from "./Disk.ts"
@@ -116,7 +116,7 @@ const withoutPlan = (enforcement: Enforcement) => {
 }
 
 const whole = (enforcement: Enforcement) =>
-  Harness.layer({ enforcement, planSection: GUIDANCE, review: { deadline }, approval: { deadline } })
+  Harness.layer({ enforcement, planSection: GUIDANCE, review: { deadline }, approval: { deadline }, question: { deadline } })
 
 /** Builds the layers and waits for them under the process's own scheduler. */
 export const startProcess = async (options: ProcessOptions): Promise<Process> => {

@@ -4,8 +4,7 @@
  *
  * With both, one thread decides exactly how far a program gets between two things that happen to it.
  */
-import { Clock, Effect, Scheduler } from "effect"
-import type { Duration } from "effect"
+import { type Clock, Effect, type Scheduler } from "effect"
 import { ChaosScheduler } from "../../ChaosScheduler.ts"
 
 export interface Stepper {
@@ -67,7 +66,7 @@ export const stillClock = (): StillClock => {
   const sleeping = new Set<() => void>()
   let now = 1_600_000_000_000
   const nanos = () => BigInt(now) * 1_000_000n
-  const sleep = (_: Duration.Duration): Effect.Effect<void> =>
+  const sleep = (): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
       const wake = () => {
         sleeping.delete(wake)
