@@ -4,7 +4,7 @@
  * `transact` decides under the session's lock from the folded state, appends the events as one durable batch, folds
  * them, and only then lets anybody see them. There is no other way to change what a session knows.
  */
-import { Context, Effect, Layer, PubSub, type Scope, Semaphore, Stream } from "effect"
+import { Context, Effect, Exit, Layer, PubSub, Scope, Semaphore, Stream } from "effect"
 import { type Disposed, Fence } from "../Fence.ts"
 import { EventReader } from "./EventReader.ts"
 import {
@@ -114,6 +114,7 @@ export class Sessions extends Context.Service<Sessions, {
       const journal = yield* Journal
       const reader = EventReader.make(yield* EventTypes)
       const live = new Map<SessionId, Session>()
+      const claimed = new Set<SessionId>()
       const fence = yield* Fence.make("Sessions")
 
       const read = (id: SessionId, from = 0) => reader.decode(journal.read(id, from), from)
@@ -149,10 +150,31 @@ export class Sessions extends Context.Service<Sessions, {
           return () => live.get(id)?.view() ?? viewOf(() => state, above)
         })
 
+      /** One handle for each session: with two, whoever looks up the chain could find the one that does not move. */
+      const claim = (id: SessionId): Effect.Effect<void, JournalConflict, Scope.Scope> =>
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            if (claimed.has(id)) {
+              return Effect.fail(new Conflict({ session: id, seq: 0, detail: "it is open in this program already" }))
+            }
+            claimed.add(id)
+            return Effect.void
+          }),
+          () => Effect.sync(() => void claimed.delete(id))
+        )
+
+      /** What an opening that fails has taken is given back at once, and not when the caller's scope closes. */
+      const opening = <A, E>(self: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E, Scope.Scope> =>
+        Effect.gen(function*() {
+          const own = yield* Scope.fork(yield* Effect.scope)
+          return yield* Effect.onError(Scope.provide(self, own), () => Scope.close(own, Exit.void))
+        })
+
       const start = (
         id: SessionId,
-        loaded: SessionState
-      ): Effect.Effect<Session, OpenError, Scope.Scope> =>
+        loaded: SessionState,
+        first: ReadonlyArray<NewEvent> = []
+      ): Effect.Effect<Session, OpenError | Disposed | EventRejected, Scope.Scope> =>
         Effect.gen(function*() {
           const writer = yield* journal.writer(id)
           const parent = yield* ancestor(SessionState.parent(loaded))
@@ -246,40 +268,36 @@ export class Sessions extends Context.Service<Sessions, {
                 )
               }))
           }
+          yield* Effect.addFinalizer(() => PubSub.shutdown(published))
+          const sessionFence = yield* Fence.make(`Session ${id}`)
+          yield* session.transact(() => ({ events: first, value: undefined }))
+          // Nobody finds a session that is not durable yet.
           yield* Effect.acquireRelease(
             Effect.sync(() => void live.set(id, session)),
-            () =>
-              Effect.andThen(
-                Effect.sync(() => {
-                  if (live.get(id) === session) live.delete(id)
-                }),
-                PubSub.shutdown(published)
-              )
+            () => Effect.sync(() => void live.delete(id))
           )
-          const sessionFence = yield* Fence.make(`Session ${id}`)
           return session
         })
 
       return Sessions.of({
         live: (id) => live.get(id),
         create: (options) =>
-          Effect.gen(function*() {
+          opening(Effect.gen(function*() {
             yield* fence.check
             const { id, ...created } = options
-            const session = yield* start(id, SessionState.empty(id, created.parent?.session))
-            const event = SessionEvent.event("session/created", { depth: 0, ...created })
-            yield* session.transact(() => ({ events: [event], value: undefined })).pipe(
-              Effect.catchTag("EventRejected", Effect.die)
-            )
-            return session
-          }),
+            yield* claim(id)
+            return yield* start(id, SessionState.empty(id, created.parent?.session), [
+              SessionEvent.event("session/created", { depth: 0, ...created })
+            ])
+          })).pipe(Effect.catchTag("EventRejected", Effect.die)),
         open: (id) =>
-          Effect.gen(function*() {
+          opening(Effect.gen(function*() {
             yield* fence.check
+            yield* claim(id)
             const state = yield* load(id)
             if (state.length === 0) return yield* new SessionNotFound({ session: id })
             return yield* start(id, state)
-          }),
+          })).pipe(Effect.catchTag("EventRejected", Effect.die)),
         list: journal.list,
         remove: journal.remove,
         read
