@@ -268,14 +268,14 @@ export class Sessions extends Context.Service<Sessions, {
                 )
               }))
           }
-          yield* Effect.addFinalizer(() => PubSub.shutdown(published))
+          // It is found until its fence is closed.
+          yield* Effect.addFinalizer(() =>
+            Effect.andThen(Effect.sync(() => void live.delete(id)), PubSub.shutdown(published))
+          )
           const sessionFence = yield* Fence.make(`Session ${id}`)
           yield* session.transact(() => ({ events: first, value: undefined }))
-          // Nobody finds a session that is not durable yet.
-          yield* Effect.acquireRelease(
-            Effect.sync(() => void live.set(id, session)),
-            () => Effect.sync(() => void live.delete(id))
-          )
+          // And not before it is durable.
+          live.set(id, session)
           return session
         })
 
