@@ -13,7 +13,11 @@ for (const name of readdirSync(root).filter((entry) => existsSync(join(root, ent
   const { messages } = await publint({ pkgDir: folder, pack: false })
   for (const message of messages) console.log(`${manifest.name}: ${formatMessage(message, manifest) ?? message.code}`)
   // Without the `source` condition, as an installed package is loaded.
-  const loaded = spawnSync(process.execPath, ["--input-type=module", "--eval", `await import(${JSON.stringify(manifest.name)})`], {
+  const loaded = spawnSync(process.execPath, [
+    "--input-type=module",
+    "--eval",
+    `await import(${JSON.stringify(manifest.name)})`
+  ], {
     cwd: folder,
     encoding: "utf8"
   })

@@ -26,6 +26,7 @@ import {
   type SessionId,
   Sessions,
   ToolCatalog,
+  ToolDeadline,
   ToolGates,
   ToolHooks,
   ToolRunner
@@ -101,7 +102,9 @@ const registries = () =>
 
 const limits = Layer.mergeAll(
   RetryPolicy.layer({ attempts: ATTEMPTS, base: "1 seconds", jitter: 0 }),
-  LoopGuard.layer({ rounds: 1_000_000, remindAfter: 1_000_000, stopAfter: 1_000_000 })
+  LoopGuard.layer({ rounds: 1_000_000, remindAfter: 1_000_000, stopAfter: 1_000_000 }),
+  // Deadlines of tools are no business of plan mode, and the clock passes by the hour.
+  Layer.succeed(ToolDeadline, undefined)
 )
 
 /** The layers of `Harness.layer`, without plan mode and its signals. */
@@ -116,7 +119,13 @@ const withoutPlan = (enforcement: Enforcement) => {
 }
 
 const whole = (enforcement: Enforcement) =>
-  Harness.layer({ enforcement, planSection: GUIDANCE, review: { deadline }, approval: { deadline }, question: { deadline } })
+  Harness.layer({
+    enforcement,
+    planSection: GUIDANCE,
+    review: { deadline },
+    approval: { deadline },
+    question: { deadline }
+  })
 
 /** Builds the layers and waits for them under the process's own scheduler. */
 export const startProcess = async (options: ProcessOptions): Promise<Process> => {
