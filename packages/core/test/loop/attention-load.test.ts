@@ -94,11 +94,8 @@ it.effect(
             })
           )
       )
-      let done = false
-      const all = yield* Effect.forkChild(
-        Effect.andThen(Effect.forEach(fibers, Fiber.await, { discard: true }), Effect.sync(() => void (done = true)))
-      )
-      while (!done) {
+      const all = yield* Effect.forkChild(Effect.forEach(fibers, Fiber.await, { discard: true }))
+      while (all.pollUnsafe() === undefined) {
         for (let n = 0; n < 200; n++) yield* Effect.yieldNow
         yield* TestClock.adjust("1 minute")
       }
