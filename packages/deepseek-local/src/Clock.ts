@@ -17,7 +17,7 @@ export const systemClock: Clock = {
         signal.removeEventListener("abort", finish)
         resolve()
       }
-      const timer = setTimeout(finish, ms)
+      const timer = setTimeout(finish, Math.max(0, ms))
       signal.addEventListener("abort", finish)
     })
 }
