@@ -16,11 +16,15 @@ export const NOT_GRANTED = "not_granted"
 
 const isDispatcher = (name: string) => MCP_DISPATCHERS.some((dispatcher) => dispatcher === name)
 
-/** Whether a grant entry speaks of a tool behind the dispatchers: `mcp__server__tool` or `mcp__server__*`. */
+/** Whether a grant entry speaks of tools behind the dispatchers: `mcp__server__tool`, `mcp__server__*` or `mcp__server`. */
 export const isMcpEntry = (entry: string): boolean => entry.startsWith("mcp__")
 
+/** `mcp__server` without a tool: every tool of that server, as `mcp__server__*`. */
+const isServerEntry = (entry: string): boolean => isMcpEntry(entry) && !entry.slice("mcp__".length).includes("__")
+
 const coversMcp = (entry: string, name: string): boolean =>
-  entry === name || (entry.endsWith("__*") && name.startsWith(entry.slice(0, -1)))
+  entry === name || (entry.endsWith("__*") && name.startsWith(entry.slice(0, -1))) ||
+  (isServerEntry(entry) && name.startsWith(`${entry}__`))
 
 /** Whether a list of grant entries allows a call. `undefined` is the authority of a root: everything. */
 export const allows = (authority: ReadonlyArray<string> | undefined, name: string): boolean => {
