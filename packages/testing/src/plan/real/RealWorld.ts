@@ -65,6 +65,7 @@ export class RealWorld {
   readonly #events = new Map<Who, Array<SessionEvent>>()
   readonly #prompts = new Map<Who, Array<Fiber.Fiber<unknown, unknown>>>()
   #count = 0
+  #deed = 0
 
   constructor(options: WorldOptions) {
     this.options = options
@@ -133,10 +134,14 @@ export class RealWorld {
   begin(deed: Deed): void {
     const { now } = this
     this.result = undefined
+    const number = ++this.#deed
+    // A prompt may fail long after it was said; that is not what the person is told of a later deed.
+    const note = (word: string) =>
+      Effect.sync(() => {
+        if (number === this.#deed) this.result = word
+      })
     const tell = (self: Effect.Effect<string, { readonly _tag: string }>) =>
-      now.go(Effect.map(Effect.match(self, { onSuccess: (said) => said, onFailure: wordFor }), (said) => {
-        this.result = said
-      }))
+      now.go(Effect.flatMap(Effect.match(self, { onSuccess: (said) => said, onFailure: wordFor }), note))
     const agent = "who" in deed ? now.agents.get(deed.who)?.handle : undefined
     switch (deed.do) {
       case "spawn":
@@ -147,7 +152,7 @@ export class RealWorld {
       case "say": {
         if (agent === undefined) return
         const said = now.go(
-          Effect.tapCause(agent.prompt(deed.text), () => Effect.sync(() => void (this.result = "failed")))
+          Effect.tapCause(agent.prompt(deed.text), () => note("failed"))
         )
         this.#prompts.set(deed.who, [...(this.#prompts.get(deed.who) ?? []), said])
         return
@@ -214,7 +219,7 @@ export class RealWorld {
       }
       case "resume":
         if (agent !== undefined) {
-          now.go(Effect.tapCause(agent.resume(deed.mode), () => Effect.sync(() => void (this.result = "failed"))))
+          now.go(Effect.tapError(agent.resume(deed.mode), (error) => note(wordFor(error))))
         }
         return
       case "crash":
