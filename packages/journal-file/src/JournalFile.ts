@@ -1,7 +1,7 @@
 /** The journal in files: a folder a session, a line a transaction. */
 import { Journal, JournalConflict, JournalUnavailable, type SessionId } from "@holdfast/core"
 import { Effect, Layer, Stream } from "effect"
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises"
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { listSessions } from "./Catalogue.ts"
 import { syncDirectory } from "./LogFile.ts"
@@ -47,6 +47,8 @@ const make = ({ directory }: FileOptions) =>
 
     const discard = async (folder: SessionFolder) => {
       try {
+        // The log is there, and empty, when the disk was too full for its first line.
+        if ((await stat(folder.log).catch(missing))?.size === 0) await rm(folder.log)
         await rm(folder.lock, { force: true })
         await rmdir(folder.path)
       } catch {
@@ -59,7 +61,7 @@ const make = ({ directory }: FileOptions) =>
         if (!accepting) return yield* closed("open a session")
         const folder = SessionFolder.of(directory, session)
         if ((yield* locked("open a session", folder)) === undefined) {
-          return yield* new JournalConflict({ session, seq: 0, detail: "another writer holds its lock" })
+          return yield* new JournalConflict({ session, seq: 0, detail: "another program has it open; close it there, or wait until it ends" })
         }
         const log = yield* Effect.acquireRelease(
           Effect.tap(

@@ -23,7 +23,8 @@ const take = (path: string): SessionLock | undefined => {
     const before = inode(path)
     const db = new DatabaseSync(path, { timeout: 0 })
     try {
-      db.exec("BEGIN EXCLUSIVE")
+      // Nothing is ever written, so nothing needs a rollback journal, which would be a second file in the folder.
+      db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
     } catch (cause) {
       db.close()
       if (((cause as { readonly errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) return undefined

@@ -5,6 +5,7 @@ export { NotOpen, ProgrammaticPerson, type ProgrammaticPersonOptions } from "./i
 export type { InteractionProperty, InteractionUnderTest } from "./interaction/Property.ts"
 export { crashLoop, type CrashLoopOptions, type CrashReport } from "./journal/CrashLoop.ts"
 export { crashWriter } from "./journal/CrashWriter.ts"
+export { faultDrill, type FaultDrillOptions, type FaultReport } from "./journal/FaultDrill.ts"
 export { journalConformance, journalProperties, type RegisterTest } from "./journal/JournalConformance.ts"
 export type { JournalProperty, JournalUnderTest } from "./journal/Property.ts"
 export { type SmallDisk, smallDisk } from "./journal/SmallDisk.ts"
