@@ -61,7 +61,11 @@ const make = ({ directory }: FileOptions) =>
         if (!accepting) return yield* closed("open a session")
         const folder = SessionFolder.of(directory, session)
         if ((yield* locked("open a session", folder)) === undefined) {
-          return yield* new JournalConflict({ session, seq: 0, detail: "another program has it open; close it there, or wait until it ends" })
+          return yield* new JournalConflict({
+            session,
+            seq: 0,
+            detail: "another program has it open; close it there, or wait until it ends"
+          })
         }
         const log = yield* Effect.acquireRelease(
           Effect.tap(

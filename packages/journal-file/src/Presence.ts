@@ -24,7 +24,9 @@ export const presence = (path: string): () => void => {
   return () => {
     const now = performance.now()
     if (now - checked < HOLDS_MILLIS) return
-    if (identity(path) !== file) throw new Error(`${path} was deleted or replaced while it was open; put it back, or close the session`)
+    if (identity(path) !== file) {
+      throw new Error(`${path} was deleted or replaced while it was open; put it back, or close the session`)
+    }
     checked = now
   }
 }

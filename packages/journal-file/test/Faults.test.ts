@@ -1,7 +1,7 @@
 /** What goes wrong under a program that is running: each a typed error, and nothing acknowledged is lost. */
 import { Journal, SessionEvent, SessionId, Sessions } from "@holdfast/core"
 import { faultDrill, smallDisk } from "@holdfast/testing"
-import { Effect, Exit, Layer, Option, Stream } from "effect"
+import { Effect, Exit, Layer, Option, type Scope, Stream } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,13 +13,12 @@ import { JournalFile } from "../src/index.ts"
 const id = SessionId.make("s")
 const said = (text: string) => SessionEvent.event("message/user", { text, source: { kind: "user" } })
 const folder = () => mkdtempSync(join(tmpdir(), "holdfast-faults-"))
-const sessions = (directory: string) =>
-  Sessions.layer.pipe(Layer.provideMerge(JournalFile.layer({ directory })))
+const sessions = (directory: string) => Sessions.layer.pipe(Layer.provideMerge(JournalFile.layer({ directory })))
 
 /** A program over the sessions of a folder, and the error that it ends with. */
 const run = <A>(
   directory: string,
-  program: Effect.Effect<A, unknown, Sessions | Journal | import("effect").Scope.Scope>
+  program: Effect.Effect<A, unknown, Sessions | Journal | Scope.Scope>
 ) => Effect.runPromise(Effect.exit(Effect.scoped(program).pipe(Effect.provide(sessions(directory)))))
 
 const errorOf = (exit: Exit.Exit<unknown, unknown>) => Option.getOrUndefined(Exit.findErrorOption(exit))
@@ -37,29 +36,32 @@ small?.dispose()
 /** Mounting a small disk needs Linux and root. */
 const mounting = test.skipIf(small === undefined)
 
-mounting("case 135: a full disk is an error of its own, half lines are taken back, and freeing it is all it takes", async () => {
-  const disk = smallDisk(4 * 1024 * 1024)!
-  try {
-    const directory = join(disk.path, "sessions")
-    const { acknowledged, errors } = await faultDrill({
-      layer: JournalFile.layer({ directory }),
-      begin: disk.fill,
-      end: disk.free
-    })
-    assert.isAbove(acknowledged, 0)
-    for (const error of errors) {
-      assert.deepInclude(error, { _tag: "JournalUnavailable", operation: "append", unsure: false })
-      assert.include(error.message, "ENOSPC")
+mounting(
+  "case 135: a full disk is an error of its own, half lines are taken back, and freeing it is all it takes",
+  async () => {
+    const disk = smallDisk(4 * 1024 * 1024)!
+    try {
+      const directory = join(disk.path, "sessions")
+      const { acknowledged, errors } = await faultDrill({
+        layer: JournalFile.layer({ directory }),
+        begin: disk.fill,
+        end: disk.free
+      })
+      assert.isAbove(acknowledged, 0)
+      for (const error of errors) {
+        assert.deepInclude(error, { _tag: "JournalUnavailable", operation: "append", unsure: false })
+        assert.include(error.message, "ENOSPC")
+      }
+      for (const name of readdirSync(directory)) {
+        const text = readFileSync(join(directory, name, "events.jsonl"), "utf8")
+        for (const line of text.trimEnd().split("\n")) JSON.parse(line)
+        assert.isTrue(text.endsWith("\n"), "no half line is left behind")
+      }
+    } finally {
+      disk.dispose()
     }
-    for (const name of readdirSync(directory)) {
-      const text = readFileSync(join(directory, name, "events.jsonl"), "utf8")
-      for (const line of text.trimEnd().split("\n")) JSON.parse(line)
-      assert.isTrue(text.endsWith("\n"), "no half line is left behind")
-    }
-  } finally {
-    disk.dispose()
   }
-})
+)
 
 mounting("a session that the disk has no room to begin leaves nothing behind", async () => {
   const disk = smallDisk(1024 * 1024)!

@@ -25,7 +25,9 @@ export const filePresence = (paths: ReadonlyArray<string>): () => void => {
     const now = performance.now()
     if (now - checked < HOLDS_MILLIS) return
     for (const { path, file } of known) {
-      if (identity(path) !== file) throw new Error(`${path} was deleted or replaced while it was open; put it back, or close the journal`)
+      if (identity(path) !== file) {
+        throw new Error(`${path} was deleted or replaced while it was open; put it back, or close the journal`)
+      }
     }
     checked = now
   }

@@ -2,8 +2,8 @@
 import {
   type Journal,
   type Session,
-  type SessionEvent as AnyEvent,
   SessionEvent,
+  type SessionEvent as AnyEvent,
   SessionId,
   Sessions,
   type TransactError
