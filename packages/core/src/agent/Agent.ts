@@ -4,7 +4,7 @@
  * The loop asks `nextAction` what the journal's state calls for and carries it out. It keeps nothing that must survive: a
  * turn that was cut by a crash is resumed by the same loop.
  */
-import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope, type Stream } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope, Semaphore, type Stream } from "effect"
 import { type Disposed, Fence } from "../Fence.ts"
 import { Commands, parseCommand, runCommand, type UnknownCommand } from "../human/Command.ts"
 import type { LiveEvent } from "../journal/LiveEvent.ts"
@@ -124,6 +124,8 @@ export class Agent extends Context.Service<Agent, {
           Effect.gen(function*() {
             yield* fence.check
             let fiber: Fiber.Fiber<void, TurnError> | undefined
+            // Between the fact that gives the agent work and the fiber that does it, nobody may judge that work as cut.
+            const entering = yield* Semaphore.make(1)
             // A fiber that has decided to stop takes nothing more on, although it has not ended yet.
             let resting = true
 
@@ -171,7 +173,7 @@ export class Agent extends Context.Service<Agent, {
             }
 
             const send = (text: string) =>
-              fence.commit(Effect.andThen(session.transact((view) => taken(view, text)), wake))
+              fence.commit(entering.withPermit(Effect.andThen(session.transact((view) => taken(view, text)), wake)))
 
             const ended: Effect.Effect<TurnEnd> = Effect.sync(() =>
               session.view().get(TurnProjection).end ?? { turn: 0, reason: "closed" }
@@ -214,13 +216,16 @@ export class Agent extends Context.Service<Agent, {
               },
               resume: (mode) =>
                 Effect.gen(function*() {
-                  const { lost, open } = yield* session.transact((view) => {
-                    const events = running() ? [] : repair(view, catalog, mode)
-                    const isOpen = view.get(TurnProjection).phase !== "idle"
-                    return { events, value: { open: isOpen, lost: lostCalls(view.after(events), catalog) } }
-                  })
+                  const open = yield* entering.withPermit(Effect.gen(function*() {
+                    const { lost, open } = yield* session.transact((view) => {
+                      const events = running() ? [] : repair(view, catalog, mode)
+                      const isOpen = view.get(TurnProjection).phase !== "idle"
+                      return { events, value: { open: isOpen, lost: lostCalls(view.after(events), catalog) } }
+                    })
+                    if (open) yield* wakeWith(lost)
+                    return open
+                  }))
                   if (!open) return yield* new NothingToResume({ session: session.id })
-                  yield* wakeWith(lost)
                   return yield* interrupting(finish)
                 }).pipe(fence.guard),
               adoptHeader: (reason) =>

@@ -1,20 +1,21 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { ChaosScheduler, type Dice } from "../../../testing/src/ChaosScheduler.ts"
 import {
   type AgentHandle,
   choose,
   CompactionProjection,
   Fork,
+  Journal,
   OpenAsks,
   RetryPolicy,
   SessionId,
   TransportError,
   TurnProjection
 } from "../../src/index.ts"
-import { foldsAgree } from "../support/Checks.ts"
+import { foldsAgree, stepsAreInTurns } from "../support/Checks.ts"
 import { type Reply, serverError } from "../support/ScriptedModel.ts"
-import { storage } from "../support/Storage.ts"
+import { type Storage, storage } from "../support/Storage.ts"
 import { allowAll, call, enter, play, submit } from "../support/Story.ts"
 import { reopen, results, world } from "../support/World.ts"
 import { isSummaryRequest, rebuilt, unpaired } from "./support.ts"
@@ -46,7 +47,7 @@ const randomSummary = (dice: Dice): Reply =>
     () => ({ text: "half", hang: true })
   ])()
 
-/** A person at the keyboard who prompts, compacts, interrupts and forks as the dice say. */
+/** A person at the keyboard who prompts, resumes, compacts, interrupts and forks as the dice say. */
 const randomUser = (dice: Dice, agent: AgentHandle, forked: Array<string>) =>
   Effect.gen(function*() {
     const waiting: Array<Fiber.Fiber<unknown, unknown>> = []
@@ -57,6 +58,7 @@ const randomUser = (dice: Dice, agent: AgentHandle, forked: Array<string>) =>
         () => agent.send(`message ${i}`),
         () => Effect.forkChild(agent.compact),
         () => Effect.forkChild(agent.compact),
+        () => Effect.forkChild(agent.resume(dice.pick(["continue", "close"]))),
         () => agent.interrupt,
         () => waiting.length === 0 ? Effect.void : Fiber.interrupt(dice.pick(waiting)),
         () => {
@@ -77,7 +79,7 @@ const randomUser = (dice: Dice, agent: AgentHandle, forked: Array<string>) =>
   })
 
 it.live(
-  "whatever prompts, compactions, interruptions and forks meet, every request is whole and every session usable",
+  "whatever prompts, resumes, compactions, interruptions and forks meet, every request is whole and every session usable",
   () =>
     ChaosScheduler.explore({ runs: RUNS }, (dice) => {
       const disk = storage()
@@ -117,6 +119,7 @@ it.live(
           )
           assert.deepStrictEqual(results(disk.events()).map((result) => result.call), called)
           foldsAgree(agent.session, disk)
+          stepsAreInTurns(disk.events())
           for (const id of forked) {
             const fork = yield* reopen(id)
             assert.strictEqual(fork.session.view().get(OpenAsks).size, 0)
@@ -128,3 +131,35 @@ it.live(
     }),
   120_000
 )
+
+/** The disk, but as slow as the dice say. */
+const slow = (disk: Storage, dice: Dice) =>
+  Layer.effect(
+    Journal,
+    Effect.map(Journal, (inner) =>
+      Journal.of({
+        ...inner,
+        writer: (session) =>
+          Effect.map(inner.writer(session), (writer) => ({
+            append: (events) => Effect.andThen(pause(dice.int(8)), writer.append(events))
+          }))
+      }))
+  ).pipe(Layer.provide(disk.layer))
+
+const pause = (ticks: number): Effect.Effect<void> =>
+  ticks === 0 ? Effect.void : Effect.andThen(Effect.yieldNow, pause(ticks - 1))
+
+it.live("a turn that has only been written down is not taken for one that was cut", () =>
+  ChaosScheduler.explore({ runs: RUNS }, (dice) => {
+    const disk = storage()
+    const w = world({ script: () => ({ text: "done" }), journal: slow(disk, dice) })
+    return play(w, (agent) =>
+      Effect.gen(function*() {
+        const resume = Effect.suspend(() =>
+          Effect.andThen(pause(dice.int(8)), Effect.exit(agent.resume(dice.pick(["continue", "close"]))))
+        )
+        const [end] = yield* Effect.all([agent.prompt("go"), resume, resume], { concurrency: "unbounded" })
+        assert.strictEqual(end.reason, "completed")
+        stepsAreInTurns(disk.events())
+      }))
+  }))

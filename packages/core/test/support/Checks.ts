@@ -124,6 +124,19 @@ export const startsAreAllowed = (events: ReadonlyArray<SessionEvent>): void => {
   }
 }
 
+/** Every request of a turn is made inside of it, and one turn ends before the next begins. */
+export const stepsAreInTurns = (events: ReadonlyArray<SessionEvent>): void => {
+  let open = false
+  for (const { seq, ...event } of events) {
+    if (event.type === "turn/start" || event.type === "turn/end") {
+      assert.strictEqual(open, event.type === "turn/end", `${event.type} at ${seq}`)
+      open = !open
+    } else if (event.type === "step/open" && event.data.purpose === undefined) {
+      assert.isTrue(open, `step/open at ${seq} is outside of a turn`)
+    }
+  }
+}
+
 /**
  * Every request that was sent is one that the journal gives back byte for byte, in order; and it contains the guidance if
  * and only if plan mode was in force at its boundary. A boundary whose attempt was cut off before it was sent is passed over.
@@ -146,6 +159,7 @@ export const requestsFollow = (events: ReadonlyArray<SessionEvent>, model: Scrip
 
 /** Everything that holds of one log. */
 export const logIsSound = (events: ReadonlyArray<SessionEvent>, closed = true): void => {
+  stepsAreInTurns(events)
   events.forEach((event, i) => assert.strictEqual(event.seq, i, "no gaps"))
   modesAreSelected(events)
   exitsAreConsented(events)
