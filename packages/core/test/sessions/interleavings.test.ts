@@ -1,12 +1,11 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { ChaosScheduler, type Dice } from "../../../testing/src/ChaosScheduler.ts"
 import {
   type AgentHandle,
   choose,
   CompactionProjection,
   Fork,
-  Journal,
   OpenAsks,
   RetryPolicy,
   SessionId,
@@ -14,8 +13,9 @@ import {
   TurnProjection
 } from "../../src/index.ts"
 import { foldsAgree, stepsAreInTurns } from "../support/Checks.ts"
+import { wait } from "../support/Life.ts"
 import { type Reply, serverError } from "../support/ScriptedModel.ts"
-import { type Storage, storage } from "../support/Storage.ts"
+import { storage } from "../support/Storage.ts"
 import { allowAll, call, enter, play, submit } from "../support/Story.ts"
 import { reopen, results, world } from "../support/World.ts"
 import { isSummaryRequest, rebuilt, unpaired } from "./support.ts"
@@ -52,7 +52,7 @@ const randomUser = (dice: Dice, agent: AgentHandle, forked: Array<string>) =>
   Effect.gen(function*() {
     const waiting: Array<Fiber.Fiber<unknown, unknown>> = []
     for (let i = 0; i < 12; i++) {
-      for (let n = dice.int(40); n > 0; n--) yield* Effect.yieldNow
+      yield* wait(dice, 39)
       const act = dice.pick<() => Effect.Effect<unknown, unknown, Fork>>([
         () => Effect.forkChild(agent.prompt(`message ${i}`)),
         () => agent.send(`message ${i}`),
@@ -132,31 +132,16 @@ it.live(
   120_000
 )
 
-/** The disk, but as slow as the dice say. */
-const slow = (disk: Storage, dice: Dice) =>
-  Layer.effect(
-    Journal,
-    Effect.map(Journal, (inner) =>
-      Journal.of({
-        ...inner,
-        writer: (session) =>
-          Effect.map(inner.writer(session), (writer) => ({
-            append: (events) => Effect.andThen(pause(dice.int(8)), writer.append(events))
-          }))
-      }))
-  ).pipe(Layer.provide(disk.layer))
-
-const pause = (ticks: number): Effect.Effect<void> =>
-  ticks === 0 ? Effect.void : Effect.andThen(Effect.yieldNow, pause(ticks - 1))
-
 it.live("a turn that has only been written down is not taken for one that was cut", () =>
   ChaosScheduler.explore({ runs: RUNS }, (dice) => {
     const disk = storage()
-    const w = world({ script: () => ({ text: "done" }), journal: slow(disk, dice) })
+    disk.slowBy(wait(dice, 7))
+    const w = world({ script: () => ({ text: "done" }), journal: disk.layer })
     return play(w, (agent) =>
       Effect.gen(function*() {
-        const resume = Effect.suspend(() =>
-          Effect.andThen(pause(dice.int(8)), Effect.exit(agent.resume(dice.pick(["continue", "close"]))))
+        const resume = Effect.andThen(
+          wait(dice, 7),
+          Effect.suspend(() => Effect.exit(agent.resume(dice.pick(["continue", "close"]))))
         )
         const [end] = yield* Effect.all([agent.prompt("go"), resume, resume], { concurrency: "unbounded" })
         assert.strictEqual(end.reason, "completed")

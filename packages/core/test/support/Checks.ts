@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import type { Session, SessionEvent } from "../../src/index.ts"
 import { foldPlanMode, rebuildRequests } from "../../src/index.ts"
 import { knownProjections, Projection } from "../../src/journal/Projection.ts"
+import { turns } from "../../../testing/src/plan/invariants/JournalInvariants.ts"
 import { bodyOf, type ScriptedModel } from "./ScriptedModel.ts"
 import type { Storage } from "./Storage.ts"
 import { isGuided } from "./Story.ts"
@@ -124,18 +125,9 @@ export const startsAreAllowed = (events: ReadonlyArray<SessionEvent>): void => {
   }
 }
 
-/** Every request of a turn is made inside of it, and one turn ends before the next begins. */
-export const stepsAreInTurns = (events: ReadonlyArray<SessionEvent>): void => {
-  let open = false
-  for (const { seq, ...event } of events) {
-    if (event.type === "turn/start" || event.type === "turn/end") {
-      assert.strictEqual(open, event.type === "turn/end", `${event.type} at ${seq}`)
-      open = !open
-    } else if (event.type === "step/open" && event.data.purpose === undefined) {
-      assert.isTrue(open, `step/open at ${seq} is outside of a turn`)
-    }
-  }
-}
+/** Turns, their steps and the attempts at them follow each other. */
+export const stepsAreInTurns = (events: ReadonlyArray<SessionEvent>): void =>
+  assert.strictEqual(turns(events), undefined)
 
 /**
  * Every request that was sent is one that the journal gives back byte for byte, in order; and it contains the guidance if

@@ -46,7 +46,8 @@ export interface LifeOptions {
   readonly capacity?: number
 }
 
-const wait = (dice: Dice, most: number): Effect.Effect<void> => {
+/** Lets others go first, up to `most` times. */
+export const wait = (dice: Dice, most: number): Effect.Effect<void> => {
   const pause = (n: number): Effect.Effect<void> =>
     n === 0 ? Effect.void : Effect.andThen(Effect.yieldNow, pause(n - 1))
   return Effect.suspend(() => pause(dice.int(most + 1)))

@@ -38,6 +38,8 @@ export interface Storage {
   ) => void
   readonly failWhen: (when: (batch: Batch, n: number) => Failure | undefined) => void
   readonly mend: () => void
+  /** What every append waits for before it is done. */
+  readonly slowBy: (pause: Effect.Effect<void>) => void
   readonly dieWhen: (when: (batch: Batch, n: number) => Death | undefined) => void
   /** Waits for the death of the process. */
   readonly dead: Effect.Effect<void>
@@ -50,6 +52,7 @@ const detail = { operation: "append", detail: "the disk does not answer" }
 const over = (logs: Map<string, Array<StoredEvent>>): Storage => {
   let fails: (batch: Batch, n: number) => Failure | undefined = () => undefined
   let dies: (batch: Batch, n: number) => Death | undefined = () => undefined
+  let pause: Effect.Effect<void> = Effect.void
   let appends = 0
   let isDead = false
   const death = Deferred.makeUnsafe<void>()
@@ -102,11 +105,12 @@ const over = (logs: Map<string, Array<StoredEvent>>): Storage => {
     },
     failWhen: (when) => void (fails = when),
     mend: () => void (fails = () => undefined),
+    slowBy: (by) => void (pause = by),
     dieWhen: (when) => void (dies = when),
     dead: Deferred.await(death),
     reborn: () => over(logs),
     layer: Layer.succeed(Journal, {
-      writer: (session) => Effect.succeed({ append: append(session) }),
+      writer: (session) => Effect.succeed({ append: (batch) => Effect.andThen(pause, append(session)(batch)) }),
       read: (session, from = 0) => Stream.suspend(() => Stream.fromIterable(stored(session).slice(from))),
       list: Effect.sync(() =>
         [...logs].map(([id, log]) => ({

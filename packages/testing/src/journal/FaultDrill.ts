@@ -18,8 +18,6 @@ export interface FaultDrillOptions {
   readonly begin: () => void
   /** Mends it, before the journal is opened again. */
   readonly end: () => void
-  /** Whether the open sessions must go on once the storage is mended. Default true. */
-  readonly recovers?: boolean
   /** How many sessions are open. Default 3. */
   readonly sessions?: number
 }
@@ -91,7 +89,7 @@ const check = (id: SessionId, found: ReadonlyArray<string>, kept: Kept) => {
 
 /** Runs the drill. The promise is rejected with an `AssertionError` when something was lost, torn or unnoticed. */
 export const faultDrill = (options: FaultDrillOptions): Promise<FaultReport> => {
-  const { begin, end, layer, recovers = true, sessions: count = 3 } = options
+  const { begin, end, layer, sessions: count = 3 } = options
   const ids = Array.from({ length: count }, () => SessionId.make(`drill-${crypto.randomUUID()}`))
   const journal = Sessions.layer.pipe(Layer.provide(layer))
   const stored = (id: SessionId) => Effect.flatMap(Sessions, (sessions) => Stream.runCollect(sessions.read(id)))
@@ -108,7 +106,6 @@ export const faultDrill = (options: FaultDrillOptions): Promise<FaultReport> => 
       Effect.ensuring(Effect.sync(end))
     )
     for (const [i, kept] of all.entries()) {
-      if (!recovers) continue
       yield* write(kept, "after ")
       check(ids[i]!, textsOf(yield* stored(ids[i]!)), kept)
       deepStrictEqual(kept.session.view().length, (yield* stored(ids[i]!)).length, "the state is that of the log")

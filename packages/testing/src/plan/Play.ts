@@ -5,7 +5,7 @@
  * model says. At large: deeds come while the program runs; then only the invariants speak, until all is quiet and the model takes over
  * again.
  */
-import { Effect, Exit, Scope } from "effect"
+import { Exit, Scope } from "effect"
 import { AssertionError } from "node:assert"
 import { type Act, type Choice, resolve, situationOf, tell } from "./Choice.ts"
 import { everybody, type Who } from "./model/Draft.ts"
@@ -286,4 +286,3 @@ export class Play {
     if (left.length > 0) this.fail(`7 fences: left behind after everything was closed: ${left.join(", ")}`)
   }
 }
-void Effect

@@ -29,7 +29,8 @@ const results = (events: ReadonlyArray<SessionEvent>, settled: boolean): string 
   return settled && waiting.length > 0 ? `${waiting[0]} has no result` : undefined
 }
 
-const turns = (events: ReadonlyArray<SessionEvent>): string | undefined => {
+/** What is out of order among turns, their steps and the attempts at them, if anything is. */
+export const turns = (events: ReadonlyArray<SessionEvent>): string | undefined => {
   let open = false
   let step = 0
   let attempt = 0

@@ -6,15 +6,12 @@
 import {
   Agent,
   Attention,
-  Commands,
-  foldPlanMode,
   type Journal,
   OpenAsks,
   PlanProjection,
   type SessionEvent,
   SessionId,
   Sessions,
-  ToolBatch,
   TurnProjection
 } from "@holdfast/core"
 import { Effect, Exit, type Fiber, Scope, Stream } from "effect"
@@ -151,9 +148,7 @@ export class RealWorld {
         return
       case "say": {
         if (agent === undefined) return
-        const said = now.go(
-          Effect.tapCause(agent.prompt(deed.text), () => note("failed"))
-        )
+        const said = now.go(Effect.tapCause(agent.prompt(deed.text), () => note("failed")))
         this.#prompts.set(deed.who, [...(this.#prompts.get(deed.who) ?? []), said])
         return
       }
@@ -402,6 +397,3 @@ const wordFor = (error: { readonly _tag: string }): string => {
       return error._tag
   }
 }
-void foldPlanMode
-void ToolBatch
-void Commands
