@@ -34,11 +34,14 @@ export interface StandInOptions {
   readonly record?: string
 }
 
+/** The adapter for the real API, pointed at the stand-in. */
+export const overLocal = Layer.unwrap(
+  Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
+)
+
 /** The stand-in for the DeepSeek API on loopback, reached through the same adapter and client as the real one. */
 export const standIn = ({ record, slow }: StandInOptions): Layer.Layer<ModelTransport> =>
-  Layer.unwrap(
-    Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
-  ).pipe(
+  overLocal.pipe(
     Layer.provide(DeepSeekLocal.layer({
       scenario: story,
       tokens: "auto",

@@ -1,16 +1,15 @@
 /** The turn of the example, interrupted at any of its events, with real requests, a real database and real processes. */
 import { Agent, Attention, Interaction, SessionId, Sessions, TurnProjection } from "@holdfast/core"
-import { DeepSeek } from "@holdfast/deepseek"
 import { DeepSeekLocal } from "@holdfast/deepseek-local"
 import { JournalSql } from "@holdfast/journal-sql"
 import { makeScriptedPerson } from "@holdfast/terminal"
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Metric, Redacted, Stream } from "effect"
+import { Deferred, Effect, Layer, Metric, Stream } from "effect"
 import * as fc from "fast-check"
 import { readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import { app } from "../src/App.ts"
+import { app, overLocal } from "../src/App.ts"
 import { scriptedAnswer } from "../src/Person.ts"
 import { defaultTask, makeProject, sourcePath, testPath } from "../src/Project.ts"
 import { story } from "../src/Story.ts"
@@ -57,9 +56,6 @@ const interruptedAt = async (point: number) => {
   const root = await Effect.runPromise(makeProject)
   const fibers = fiberCount()
   const someone = person()
-  const model = Layer.unwrap(
-    Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
-  )
   const program = Effect.gen(function*() {
     const sessions = yield* Sessions
     const attention = yield* Attention
@@ -97,7 +93,7 @@ const interruptedAt = async (point: number) => {
     Effect.provide(
       app({ root, artifacts: `${root}.artifacts` }).pipe(
         Layer.provide(someone.layer),
-        Layer.provide(model),
+        Layer.provide(overLocal),
         Layer.provide(JournalSql.layerSqlite({ filename: ":memory:" })),
         Layer.provide(
           DeepSeekLocal.layer({ scenario: story, latency: { firstByteMs: 5, outputTokensPerSecond: 5000, burst: 3 } })

@@ -1,13 +1,12 @@
 /** The program without a terminal, as a process; and the requests that it makes. */
 import { Agent, foldPlanMode, Interaction, SessionId, Sessions } from "@holdfast/core"
-import { DeepSeek } from "@holdfast/deepseek"
 import { DeepSeekLocal } from "@holdfast/deepseek-local"
 import { JournalSql } from "@holdfast/journal-sql"
 import { makeScriptedPerson } from "@holdfast/terminal"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { rm } from "node:fs/promises"
-import { app } from "../src/App.ts"
+import { app, overLocal } from "../src/App.ts"
 import { scriptedAnswer } from "../src/Person.ts"
 import { changes, defaultTask, makeProject } from "../src/Project.ts"
 import { requestRows } from "../src/Report.ts"
@@ -140,9 +139,6 @@ describe("the requests", { timeout: 300_000 }, () => {
   it("PM B9: never change a byte of header or history, and miss only what is new", async () => {
     const root = await Effect.runPromise(makeProject)
     const local = DeepSeekLocal.layer({ scenario: story, tokens: "exact" })
-    const model = Layer.unwrap(
-      Effect.map(DeepSeekLocal, ({ url }) => DeepSeek.layer({ apiKey: Redacted.make("stand-in"), baseURL: url }))
-    )
     const person = Layer.succeed(Interaction, makeScriptedPerson(scriptedAnswer, () => Effect.void))
     const program = Effect.gen(function*() {
       const sessions = yield* Sessions
@@ -157,7 +153,7 @@ describe("the requests", { timeout: 300_000 }, () => {
       Effect.provide(
         app({ root, artifacts: `${root}.artifacts` }).pipe(
           Layer.provide(person),
-          Layer.provide(model),
+          Layer.provide(overLocal),
           Layer.provide(JournalSql.layerSqlite({ filename: ":memory:" })),
           Layer.provideMerge(local)
         )
