@@ -1,6 +1,6 @@
 /** What goes wrong under a program that is running: each a typed error, and nothing acknowledged is lost. */
 import { Journal, SessionEvent, SessionId, Sessions } from "@holdfast/core"
-import { faultDrill, smallDisk } from "@holdfast/testing"
+import { acknowledged, clockDrill, faultDrill, killed, smallDisk } from "@holdfast/testing"
 import { Effect, Exit, Layer, Option, type Scope, Stream } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs"
@@ -139,24 +139,15 @@ test("case 134: a second process is kept out, also through a symbolic link, and 
   const script = fileURLToPath(new URL("support/writer.ts", import.meta.url))
   const child = spawn(process.execPath, ["--conditions=source", script, directory, id])
   try {
-    // The second line is an acknowledged batch: by then the process owns the session.
-    await new Promise<void>((resolve, reject) => {
-      let output = ""
-      child.stdout.on("data", (chunk) => {
-        output += String(chunk)
-        if (output.split("\n").length > 2) resolve()
-      })
-      child.on("close", (code) => reject(new Error(`the writer ended with ${code}`)))
-    })
+    // By then the process owns the session.
+    await acknowledged(child)
     for (const path of [directory, link]) {
       const error = errorOf(await run(path, Effect.flatMap(Journal, (journal) => journal.writer(id))))
       assert.deepInclude(error, { _tag: "JournalConflict", session: id })
       assert.include((error as Error).message, "another program")
     }
   } finally {
-    const ended = new Promise((resolve) => child.on("close", resolve))
-    child.kill("SIGKILL")
-    await ended
+    await killed(child)
   }
   const free = await run(link, Effect.flatMap(Journal, (journal) => journal.writer(id)))
   assert.isTrue(Exit.isSuccess(free), "SIGKILL leaves no lock behind")
@@ -165,20 +156,7 @@ test("case 134: a second process is kept out, also through a symbolic link, and 
 test("a clock that goes backwards changes no order: not of events, not of sessions", async () => {
   vi.useFakeTimers({ toFake: ["Date"] })
   try {
-    const directory = folder()
-    vi.setSystemTime(2_000_000_000_000)
-    await run(directory, create)
-    vi.setSystemTime(1_000_000_000_000)
-    await run(directory, Effect.flatMap(Sessions, (all) => all.create({ id: SessionId.make("later") })))
-    await run(directory, write("back"))
-    const exit = await run(
-      directory,
-      Effect.flatMap(Sessions, (all) => Effect.all([Stream.runCollect(all.read(id)), all.list]))
-    )
-    if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
-    const [events, listed] = exit.value
-    assert.deepStrictEqual(events.map(({ at }) => at), [2_000_000_000_000, 2_000_000_000_000])
-    assert.deepStrictEqual(listed.map(({ session }) => session), [id, "later"], "the one written to last is the first")
+    await clockDrill({ layer: JournalFile.layer({ directory: folder() }), setTime: vi.setSystemTime })
   } finally {
     vi.useRealTimers()
   }

@@ -1,14 +1,13 @@
 /** What goes wrong under a program that is running: each a typed error, and nothing acknowledged is lost. */
-import { Journal, SessionEvent, SessionId, Sessions } from "@holdfast/core"
-import { faultDrill, smallDisk } from "@holdfast/testing"
-import { Effect, Exit, Layer, Option, type Scope, Stream } from "effect"
-import { spawn } from "node:child_process"
+import { type Journal, SessionEvent, SessionId, Sessions } from "@holdfast/core"
+import { clockDrill, faultDrill, smallDisk } from "@holdfast/testing"
+import { Effect, Exit, Layer, Option, type Scope } from "effect"
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { assert, test, vi } from "vitest"
 import { JournalSql } from "../src/index.ts"
+import { twoProcesses } from "./support/twoProcesses.ts"
 
 const id = SessionId.make("s")
 const said = (text: string) => SessionEvent.event("message/user", { text, source: { kind: "user" } })
@@ -94,62 +93,16 @@ for (const ending of ["", "-wal"]) {
 
 test("case 134: of two processes on one session the slower one is told so, and the log stays whole", async () => {
   const filename = join(folder(), "sessions.db")
-  const script = fileURLToPath(new URL("support/writer.ts", import.meta.url))
-  const exit = await run(
-    filename,
-    Effect.gen(function*() {
-      const session = yield* (yield* Sessions).create({ id })
-      const child = spawn(process.execPath, ["--conditions=source", script, filename, id])
-      const ended = new Promise<void>((resolve) => child.on("close", () => resolve()))
-      // The second line of its output is an acknowledged batch.
-      yield* Effect.promise(() =>
-        new Promise<void>((resolve, reject) => {
-          let output = ""
-          child.stdout.on("data", (chunk) => {
-            output += String(chunk)
-            if (output.split("\n").length > 2) resolve()
-          })
-          child.on("close", (code) => reject(new Error(`the writer ended with ${code}`)))
-        })
-      )
-      const error = yield* Effect.flip(session.transact(() => ({ events: [said("late")], value: undefined })))
-      assert.deepInclude(error, { _tag: "JournalConflict", session: id })
-      assert.strictEqual(
-        yield* Effect.flip(session.transact(() => ({ events: [said("later")], value: undefined }))),
-        error,
-        "the handle is dead"
-      )
-      child.kill("SIGKILL")
-      yield* Effect.promise(() => ended)
-      const stored = yield* Stream.runCollect((yield* Journal).read(id))
-      assert.deepStrictEqual(stored.map(({ seq }) => seq), stored.map((_, i) => i))
-      assert.deepStrictEqual(stored.filter(({ type }) => type === "message/user"), [])
-    })
-  )
-  assert.isTrue(Exit.isSuccess(exit), String(errorOf(exit)))
+  await twoProcesses({ layer: JournalSql.layerSqlite({ filename }), place: filename })
 })
 
 test("a clock that goes backwards changes no order: not of events, not of sessions", async () => {
   vi.useFakeTimers({ toFake: ["Date"] })
   try {
-    const filename = join(folder(), "sessions.db")
-    vi.setSystemTime(2_000_000_000_000)
-    await run(filename, create())
-    vi.setSystemTime(1_000_000_000_000)
-    await run(filename, create(SessionId.make("later")))
-    const exit = await run(
-      filename,
-      Effect.gen(function*() {
-        const sessions = yield* Sessions
-        const session = yield* sessions.open(id)
-        yield* session.transact(() => ({ events: [said("back")], value: undefined }))
-        return [yield* Stream.runCollect(sessions.read(id)), yield* sessions.list] as const
-      })
-    )
-    if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
-    const [events, listed] = exit.value
-    assert.deepStrictEqual(events.map(({ at }) => at), [2_000_000_000_000, 2_000_000_000_000])
-    assert.deepStrictEqual(listed.map(({ session }) => session), [id, "later"], "the one written to last is the first")
+    await clockDrill({
+      layer: JournalSql.layerSqlite({ filename: join(folder(), "sessions.db") }),
+      setTime: vi.setSystemTime
+    })
   } finally {
     vi.useRealTimers()
   }
